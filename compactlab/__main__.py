@@ -1,7 +1,7 @@
 """The command line: ``compactlab`` or ``python -m compactlab``.
 
-However a command ends, its exit code is given here. Code 1 is a word of a command's own, a verdict
-of a gate: nothing that goes wrong ends with it.
+This module sets the exit code of every command. Only commands set code 1, such as a gate for its
+verdict; errors never end with it.
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ _TOLD = f"""\
 {_PROGRAM}: this is a fault of {_PROGRAM} itself, and no result. Please report it, with the lines
 above, the command and what {_PROGRAM} --version says."""
 
-_AT_ONCE = 3  # an exit code that becomes 2, and nothing else is done before
+_AT_ONCE = 3  # an exit code that becomes 2, without any cleanup
 _NO_MEMORY = f"{_PROGRAM}: there is too little memory for this"
-# Of a library that cannot be loaded, and of threads.
+# Errors of libraries that cannot be loaded, and of threads.
 _MEMORY_WORDS = ("failed to map segment", "annot allocate memory", "can't start new thread")
 
 
 def main() -> None:
-    """Run the command line, and exit: with 2 for errors that are the user's to mend."""
+    """Run the command line and exit; user errors have code 2."""
     streams = [stream for stream in (sys.stdout, sys.stderr) if stream is not None]
     for stream in streams:
-        # What a transcript holds must not end a command because a terminal cannot show it.
+        # A terminal that cannot show a character must not end the command.
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="replace")
     code = _ended()
-    # At its exit, the interpreter would make 120 of what it cannot write any more.
+    # If the interpreter cannot flush at its exit, it would end with 120.
     for stream in streams:
         code = _flushed(stream, code)
     if code == _AT_ONCE:
-        os._exit(2)  # a library that tidies up without memory may end it in another way
+        os._exit(2)  # cleanup without memory may set another code
     sys.exit(code)
 
 
 def _ended() -> int:
-    """Run the command line, and give its exit code."""
+    """Run the command line and return its exit code."""
     try:
         return _called()
     except BrokenPipeError:
         return UNREAD
-    except KeyboardInterrupt:  # while the commands are loaded
+    except KeyboardInterrupt:  # while commands are imported
         with suppress(BaseException):
             print("stopped", file=sys.stderr)
         return STOPPED
-    except OSError as error:  # an error that cannot be told: standard error is full, say
+    except OSError as error:  # an error that cannot be printed, e.g. if standard error is full
         with suppress(OSError):
             print(f"{_PROGRAM}: {error}", file=sys.stderr)
         return 2
-    except BaseException as error:  # something is missing from the installation, say
+    except BaseException as error:  # e.g. an incomplete installation
         if _lacks_memory(error):
             with suppress(BaseException):
                 print(_NO_MEMORY, file=sys.stderr)
@@ -73,7 +73,7 @@ def _ended() -> int:
 
 
 def _called() -> int:
-    # Here, as an installation from which something is missing is no verdict either.
+    # Here, because an incomplete installation is no verdict either.
     from compactlab.cli.group import cli
 
     _settle_matplotlib()
@@ -85,21 +85,21 @@ def _called() -> int:
             context = opened.enter_context(cli.make_context(_PROGRAM, sys.argv[1:]))
             cli.invoke(context)
         except BaseException as error:
-            # While the context is there, which knows what is to be hidden.
+            # Now, because the context still knows the secrets to redact.
             return _exit_code(error)
     return 0
 
 
 def _settle_matplotlib() -> None:
-    """Keep from it what a notebook, a user or a checkout wants drawn: none of it need be there."""
+    """Isolate matplotlib from settings of a notebook, a user or a checkout: they may be invalid."""
     os.environ.update(MPLBACKEND="agg", MATPLOTLIBRC=os.devnull)
-    if os.path.lexists("matplotlibrc"):  # which it would take before all others
+    if os.path.lexists("matplotlibrc"):  # which has priority over all others
         with chdir(os.path.dirname(os.path.abspath(__file__))):
             import matplotlib  # noqa: F401
 
 
 def _exit_code(error: BaseException) -> int:
-    """Say how a command has ended, and give the exit code of that."""
+    """Print how a command ended, and return its exit code."""
     import traceback
 
     import click
@@ -119,7 +119,7 @@ def _exit_code(error: BaseException) -> int:
             return STOPPED
         case click.ClickException():
             error.show()
-        case CompactlabError() | OSError():  # OSError: say standard output, on a full disk
+        case CompactlabError() | OSError():  # OSError: e.g. standard output on a full disk
             complain(error)
         case _:
             lacking = _lacks_memory(error)
@@ -130,7 +130,7 @@ def _exit_code(error: BaseException) -> int:
 
 
 def _lacks_memory(error: BaseException | None) -> bool:
-    """Whether memory is lacking; what we use has words of its own for that."""
+    """Whether memory is lacking, by the messages of libraries."""
     while error is not None:
         if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
             return True
@@ -141,7 +141,7 @@ def _lacks_memory(error: BaseException | None) -> bool:
 
 
 def _flushed(stream: TextIO, code: int) -> int:
-    """Write what is left in a stream, and give the exit code of that."""
+    """Flush a stream, and return the exit code."""
     try:
         stream.flush()
     except BrokenPipeError:

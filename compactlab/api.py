@@ -1,4 +1,4 @@
-"""The functions that most people need, which take names where the engine takes objects."""
+"""The functions that most users need; they accept names for the engine's objects."""
 
 from __future__ import annotations
 
@@ -82,47 +82,47 @@ def replay(
     files: MutableMapping[str, str] | None = None,
     answers: str | Path | None = None,
 ) -> Iterator[Step]:
-    """Take a conversation through a strategy, call by call.
+    """Replay a strategy over a conversation, call by call.
 
     Parameters
     ----------
     conversation
-        What to replay, e.g. of :func:`compactlab.read`.
+        The conversation, e.g. from :func:`compactlab.read`.
     strategy
         A strategy or its spec.
     model
-        A model's name. By default the one that was recorded, call by call; for synthetic
-        conversations, a current one.
+        A model's name. By default the recorded model of each call; for synthetic conversations, a
+        current one.
     summarizer
-        Makes the summaries that strategies ask for; a summariser or its spec.
+        A summariser or its spec; it writes the summaries that strategies request.
     window
-        Narrows the model's context window to so many tokens.
+        A smaller context window, in tokens.
     seed
         Root of all random draws.
     models_file
-        A TOML file with your own models, which win over built-in ones.
+        A TOML file with your own models, which override built-in ones.
     loop
-        ``open``: the agent does what the script says. ``closed``: a simulated agent also recovers
-        the facts that it needs and lacks, in the worst case; ``closed(misuse=0)`` is the best case.
+        ``open``: the agent follows the script. ``closed``: a simulated agent also recovers the
+        facts that it needs and misses, in the worst case; ``closed(misuse=0)`` is the best case.
         Steps that the loop adds give their reason in ``recovery``; ``unmet`` names facts that could
         not be recovered.
     files
-        Where strategies keep files, such as payloads of tool results: text by path. By default in
-        memory; ``compactlab.Folder(path)`` is a folder on disk.
+        The storage for strategies' files, such as payloads of tool results: text by path. By
+        default in memory; ``compactlab.Folder(path)`` is a folder on disk.
     answers
-        Folder of recorded answers, which a summariser that asks a language model replays.
+        Folder of recorded answers, for summarisers that call a language model.
 
     Yields
     ------
     Step
-        One for every call: its prompt, its usage by billing class, why tokens missed the cache.
+        One for every call: its prompt, its usage by billing class, the causes of cache misses.
 
     Raises
     ------
     ModelError, UsageError
-        If a name is unknown, or something needed is not known of the model.
+        If a name is unknown, or a needed figure of the model is unknown.
     InputError
-        If the file of models is wrong.
+        If the file of models is invalid.
     """
     options = Options(
         model or (RECORDED if conversation.recorded else DEFAULT_MODEL),
@@ -151,24 +151,24 @@ def run(
     conversations
         Conversations, files, directories, specs of scenarios.
     strategies
-        Strategies or their specs; ``"all"`` stands for every built-in one. By default whole agents
-        and the strategies that this project was asked to compare.
+        Strategies or their specs; ``"all"`` stands for every built-in one. By default the
+        strategies of whole agents and some common ones (``DEFAULT_STRATEGIES``).
     models
-        Names of models; ``recorded`` is the one that each recorded call went to.
+        Names of models; ``recorded`` is the recorded model of each call.
     progress
-        Called with every finished shard; by default it writes what foreign code has printed to
+        Called with every finished shard; by default it writes the output of plug-in code to
         standard error.
     settings
-        How it is done, as the options of ``compactlab run``, each with its meaning in
+        The options of ``compactlab run``, which are explained in
         :class:`~compactlab.request.settings.Settings`. Here ``loop`` is ``open``, ``jobs`` is 1,
         and without ``out`` results stay in memory.
 
     Returns
     -------
     Results
-        ``results.frame()`` is a pandas DataFrame with one row a run. ``keep_all``, ``keep_none``
-        and, of recordings, ``as_recorded`` are replayed, too: those that are not named are in
-        ``results.bounds``.
+        ``results.frame()`` is a pandas DataFrame with one row per run. The bounds ``keep_all``,
+        ``keep_none`` and (for recordings) ``as_recorded`` are always replayed; those that you do
+        not name are in ``results.bounds``.
 
     Raises
     ------
@@ -217,15 +217,15 @@ def explain(
     strategy, model, summarizer, window, seed, models_file, churn
         As for :func:`replay` and :func:`run`.
     id, strict
-        Which conversation, if there are several; whether what is not understood is an error.
+        The conversation's id, if there are several; whether unknown records are errors.
     call
-        The number of a call: if it was a compaction, its messages before and after are included.
+        The number of a call; if it is a compaction, its messages before and after are included.
     files
         As for :func:`replay`; filled at the end.
     answers
         As for :func:`replay`.
     say
-        Called with what foreign code has printed; by default it goes to standard error.
+        Called with the output of plug-in code; by default it goes to standard error.
 
     Raises
     ------
@@ -238,7 +238,7 @@ def explain(
         conversation = find_conversation(conversation, id, seed, strict=strict)
     catalogue = known_models(models_file)
     name = model or (RECORDED if conversation.recorded else DEFAULT_MODEL)
-    held = {} if files is None else dict(files)  # foreign code fills it in its own process
+    held = {} if files is None else dict(files)  # plug-in code fills it in its own process
     options = Options(
         models_of([name], catalogue)[0],
         planned_summarizer(summarizer, answers),
@@ -262,7 +262,7 @@ def explain(
 
 
 def _apart(work: Callable[[], T], planned: Strategy, say: Callable[[str], object]) -> T:
-    """What comes of foreign code, in a process of its own, and what that has printed."""
+    """Run plug-in code in a separate process; return the result and pass its output to ``say``."""
     outcome = isolated(work)
     if outcome.printed:
         say(printed_by(planned.label, outcome.printed))
@@ -284,38 +284,36 @@ def tune(
     model: str = "",
     **settings: Unpack[Settings],
 ) -> TuningResult:
-    """Find the trigger of a strategy, or other fields of it, that costs least with recovery.
+    """Find the trigger of a strategy, or other fields, with the lowest cost including recovery.
 
     Parameters
     ----------
     conversations
         As for :func:`run`.
     strategies
-        Strategies or their specs, each of which is tuned.
+        Strategies or their specs; each is tuned.
     over
-        Fields to look for, one after the other, such as ``trigger`` or ``files=0,5,10``.
+        Fields to tune, in order, such as ``trigger`` or ``files=0,5,10``.
     recall
-        Where facts are labelled: the share of needs that a setting must meet, of those as far away
-        as ``distance``.
+        The minimum recall of a setting at ``distance``, if facts are labelled.
     margin
-        The share by which a setting may cost more and still count as near the cheapest.
+        The relative margin by which a setting may cost more than the cheapest.
     points, sessions
-        How many values are tried of each field and strategy, and how many sessions are replayed
-        under each window, at most.
+        The maximum number of values of each field and strategy, and of sessions under each window.
     race
-        Whether the strategies are alternatives: those shown to cost more are not looked at finely.
+        Whether strategies are alternatives: those that cost significantly more are not refined.
     model
         Replay all calls with this model.
     settings
-        As for :func:`run`; ``out`` is the folder of a store for each window. The loop is closed,
-        and what is measured does not depend on settings.
+        As for :func:`run`; ``out`` is the folder of a store for each window. The loop is always
+        closed, and the metrics are fixed.
 
     Returns
     -------
     TuningResult
-        ``tuning.frame()`` is a pandas DataFrame with one row a setting; ``tuning.text()`` is the
-        report, ``tuning.html()`` its page; ``tuning.tuned`` has the optimum, its interval and what
-        to paste, of each strategy under each window.
+        ``tuning.frame()`` is a pandas DataFrame with one row per setting; ``tuning.text()`` is the
+        report, ``tuning.html()`` its page; ``tuning.tuned`` has the optimum, its interval and the
+        lines to paste for each strategy and window.
 
     Raises
     ------
@@ -343,7 +341,7 @@ def tune(
     )
 
 
-# Scoring what some other product made of a conversation, without replaying anything.
+# Score a context that another product compacted, without any replay.
 
 
 def score(
@@ -355,26 +353,26 @@ def score(
     id: str = "",
     models_file: str | Path | None = None,
 ) -> Score:
-    """Score what a context that somebody else compacted still holds of a conversation.
+    """Score what a context that another product compacted still holds of a conversation.
 
     Parameters
     ----------
     original
-        The conversation: itself, a transcript of any format, or the spec of a scenario. The labels
-        in it are used; without any, facts are inferred from what its actions use later.
+        A conversation, a transcript of any format, or the spec of a scenario. Its labels are used;
+        without any, facts are inferred from later actions.
     compacted
-        The context: messages of any format, or a file of plain text. A native conversation whose
-        parts name messages of the original is believed; for anything else, the origin of its words
-        is looked up, see :func:`compactlab.sim.facts.attribution.attributed`.
+        The context: messages of any format, or a file of plain text. If parts of a native
+        conversation name messages of the original, these are its sources; otherwise the origin of
+        its words is searched, see :func:`compactlab.sim.facts.attribution.attributed`.
     facts
-        A file of facts and needs, in the place of the labels of the original. Facts that no message
+        A file of facts and needs that replaces the labels of the original. Facts that no message
         states in words are left out; the score names them.
     model
-        The model by which tokens are counted; a current one by default.
+        The model whose tokenizer counts tokens; a current one by default.
     id
-        Which conversation, if there are several.
+        The conversation's id, if there are several.
     models_file
-        A TOML file with your own models, which win over built-in ones.
+        A TOML file with your own models, which override built-in ones.
 
     Returns
     -------
@@ -409,7 +407,7 @@ def score(
 
 
 def _context(path: Path, id: str) -> Conversation:
-    """The context of a file, or the one of that id."""
+    """The context in a file, or the one with that id."""
     conversations = read_compacted(path)
     if len(conversations) == 1:
         return conversations[0]

@@ -1,4 +1,4 @@
 """The command line, one command a file."""
 
-# How a shell says that a command ended by Ctrl-C. Here, where it is read at once.
+# The exit code of a shell for a command that Ctrl-C ended. Here, to be imported at once.
 STOPPED = 130

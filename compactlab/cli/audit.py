@@ -1,4 +1,4 @@
-"""``compactlab audit``: what recorded sessions cost, why, and what the cache model predicts."""
+"""``compactlab audit``: the cost of recorded sessions, its causes, and cache predictions."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class Auditor:
     Parameters
     ----------
     catalogue
-        The models that are known.
+        The known models.
     strict
-        Whether what is not understood is an error.
+        Whether unknown records are errors.
     since
-        The moment from which on requests count, in seconds since 1970.
+        The earliest time of requests, in seconds since 1970.
     project
-        The folder whose sessions count, or its name; "" for all.
+        The project's folder, or its name; "" for all.
     zone
         The time zone of days; None for that of the machine.
     """
@@ -80,7 +80,7 @@ class Auditor:
         self.misnamed = False
 
     def ledger(self, paths: Iterable[str]) -> Ledger:
-        """Audit everything below some paths."""
+        """Audit all transcripts below some paths."""
         from compactlab.reports.audit.audit import audit
         from compactlab.reports.audit.ledger import AuditedFile, Ledger
 
@@ -107,7 +107,7 @@ class Auditor:
         )
 
     def sums(self, paths: Iterable[str]) -> Sums:
-        """Add up what was spent in everything below some paths, and no more."""
+        """Add up the spending of all transcripts below some paths, without an audit."""
         from compactlab.reports.bill.sums import Sums
 
         spending = self._spending(paths, lambda _: None)
@@ -115,7 +115,7 @@ class Auditor:
         return Sums(spending, dict(self._passed), failures, tuple(self._unread.values()))
 
     def _spending(self, paths: Iterable[str], explain: Callable[[Conversation], None]) -> Spending:
-        """What was spent, each request once; it is an error if nothing was."""
+        """The spending, each request once; raises an error if there is none."""
         from compactlab.cli.progress import Bar
         from compactlab.reports.bill.spent import Spending, each_once
 
@@ -137,7 +137,7 @@ class Auditor:
         return spending
 
     def _counted(self, read: Sequence[Session], kept: Sequence[Session]) -> Iterator[Session]:
-        """The sessions of which requests are left, when those of other files are taken away."""
+        """The sessions that still have requests after those in other files are removed."""
         for whole, own in zip(read, kept, strict=True):
             if whole.calls and not own.calls:
                 self._passed["counted_elsewhere"] += 1
@@ -147,14 +147,14 @@ class Auditor:
                 yield own
 
     def _recent(self, session: Session) -> Session:
-        """A session without the requests from before the day that was named."""
+        """A session without requests before ``since``."""
         recent = [call for call in session.calls if call.request.time >= self._since]
         if not recent:
             self._passed["too_old"] += 1
         return replace(session, calls=recent)
 
     def _sources(self, paths: Iterable[str]) -> list[Source]:
-        """What can be read of what was named."""
+        """The readable sources of the paths."""
         from compactlab.scenarios.catalogue import is_there, sources
 
         good = []
@@ -173,7 +173,7 @@ class Auditor:
         return inputs
 
     def _of_source(self, source: Source, explain: Callable[[Conversation], None]) -> list[Session]:
-        """The sessions of a file; what is wrong with it costs itself alone."""
+        """The sessions of a file; an error skips only this file."""
         from compactlab.reports.bill.spent import session_of
         from compactlab.sim.core.blocks import forget_blocks
         from compactlab.sim.core.isolation import described
@@ -192,7 +192,7 @@ class Auditor:
                 for each in conversation.passed_over:
                     known = self._unread.get(each.kind)
                     self._unread[each.kind] = added(known, each) if known else each
-                # A database is one source, and may hold a thousand sessions.
+                # A database is one source with possibly a thousand sessions.
                 forget_blocks()
                 forget_counts()
         except NoCallsError:
@@ -207,7 +207,7 @@ class Auditor:
         return found
 
     def _is_asked(self, conversation: Conversation) -> bool:
-        """Whether it is of the project that was asked for, by its folder or the end of that."""
+        """Whether it belongs to the requested project, by its folder or the end of that."""
         wanted, own = self._project.rstrip("/\\"), conversation.project.rstrip("/\\")
         return not wanted or own == wanted or own.replace("\\", "/").endswith(f"/{wanted}")
 
@@ -217,14 +217,14 @@ class Auditor:
         return passed_over(self._passed)
 
 
-# So many objects are made before the garbage collector looks at them: at Python's own 700 it takes
-# a fifth of an audit, and nearly all that is read is freed without it.
+# Objects between two garbage collections. With Python's default of 700, collecting takes a fifth of
+# an audit, and reference counting frees nearly everything.
 _OBJECTS = 1_000_000
 
 
 @contextmanager
 def _seldom_collected() -> Iterator[None]:
-    """Let the garbage collector look less often."""
+    """Reduce the frequency of garbage collection."""
     usual = gc.get_threshold()
     gc.set_threshold(_OBJECTS, *usual[1:])
     try:
@@ -335,7 +335,7 @@ def audit(
 
 
 def _zone(name: str) -> tzinfo | None:
-    """A time zone by its IANA name; ``local`` is that of the machine, which is None."""
+    """A time zone by its IANA name; None for ``local``, that of the machine."""
     if name in ("UTC", "local"):
         return UTC if name == "UTC" else None
     from zoneinfo import ZoneInfo, available_timezones
@@ -353,7 +353,7 @@ def _zone(name: str) -> tzinfo | None:
 
 
 def _start(since: datetime | None, zone: tzinfo | None) -> float:
-    """The beginning of a day in a time zone, in seconds since 1970."""
+    """The start of a day in a time zone, in seconds since 1970."""
     try:
         return since.replace(tzinfo=zone).timestamp() if since else 0.0
     except (ValueError, OverflowError, OSError):
@@ -377,7 +377,7 @@ def _write_page(document: Document, path: Path) -> None:
 
 
 def _end(failures: tuple[str, ...], auditor: Auditor) -> None:
-    """Name what could not be read, and end accordingly."""
+    """Print what could not be read, and set the exit code."""
     for failure in failures:
         complain(failure)
     if failures:
@@ -385,7 +385,7 @@ def _end(failures: tuple[str, ...], auditor: Auditor) -> None:
 
 
 def _check(path: Path) -> None:
-    """Fail before the work and not after it, if a file cannot be written."""
+    """Raise an error before the work if a file cannot be written."""
     if not path.parent.is_dir():
         raise UsageError(f"cannot write {str(path)!r}: there is no such folder")
     if not os.access(path.parent, os.W_OK):
@@ -393,7 +393,7 @@ def _check(path: Path) -> None:
 
 
 def _write_churn(ledger: Ledger, path: Path) -> None:
-    """A file holds one client; of several, each gets a file with its name, as files may have it."""
+    """Write the churn; if there are several clients, each gets its own file with its name."""
     from compactlab.reports.charts.chart import safe
     from compactlab.sim.replay.client import write_churn
 

@@ -1,4 +1,4 @@
-"""``compactlab check-program``: whether a program keeps the protocol and the contract."""
+"""``compactlab check-program``: check that a program follows the protocol and the contract."""
 
 from __future__ import annotations
 

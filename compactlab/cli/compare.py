@@ -1,4 +1,4 @@
-"""``compactlab compare``: strategies of one store, or of several stores."""
+"""``compactlab compare``: compare strategies of one or several stores."""
 
 from __future__ import annotations
 
@@ -99,10 +99,10 @@ def _matches(
 
 
 def _titles(folders: Sequence[str]) -> list[str]:
-    """What stores are called: their folders' last names, or all of them where these are equal."""
+    """The titles of stores: the last names of their folders, or whole paths if these are equal."""
     short = [Path(folder).resolve().name for folder in folders]
     titles = short if len(set(short)) == len(short) else [str(Path(folder)) for folder in folders]
-    # One that is named twice must be nothing but equal to itself.
+    # A store that is given twice equals only itself.
     return [
         f"{title} ({titles[:place].count(title) + 1})" if title in titles[:place] else title
         for place, title in enumerate(titles)

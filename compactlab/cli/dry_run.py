@@ -1,4 +1,4 @@
-"""A dry run: what would run, how many calls, how long it would take and how large it would be."""
+"""A dry run: what would run, with estimates of calls, time and size."""
 
 from __future__ import annotations
 
@@ -29,35 +29,35 @@ _GOLDEN = (5**0.5 - 1) / 2
 
 @dataclass(frozen=True)
 class Budget:
-    """How much is tried. It decides what is printed, and no result."""
+    """The limits of the trial. They affect the printed estimates, but no result."""
 
-    seconds: float = 3.0  # after which no further cell is tried, if these have been:
+    seconds: float = 3.0  # no further cell is tried after this time and ``least`` cells
     least: int = 3
     cells: int = 40  # at most
-    runs: int = 40  # of one cell, whose source may hold any number of conversations
-    patience: float = 10.0  # seconds for one run, and for reading its conversation
-    whole: float = 30.0  # seconds after which a cell is broken off and no other begun
+    runs: int = 40  # maximum per cell, whose source may hold any number of conversations
+    patience: float = 10.0  # maximum seconds for one run, and for reading its conversation
+    whole: float = 30.0  # seconds after which a cell is stopped and no other is started
     clock: Callable[[], float] = time.perf_counter
 
 
 BUDGET = Budget()
-_LONGER = 10  # times as long where language models would be asked: what that costs is money
+_LONGER = 10  # factor on the time if language models would be called, because their cost matters
 
 
 @dataclass
 class _Tried:
-    """What some cells took."""
+    """The measurements of the tried cells."""
 
     cells: int = 0
     work: int = 0
     seconds: float = 0.0
-    reading: float = 0.0  # of these seconds, for reading conversations or making them
+    reading: float = 0.0  # of these, seconds for reading or generating conversations
     broken_off: int = 0
     runs: list[Run] = field(default_factory=list)
 
 
 def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None = None) -> None:
-    """Print what an experiment would do; a few of its runs are tried, nothing is written."""
+    """Print what an experiment would do; a few of its runs are tried, and nothing is written."""
     _what(planned, str(store.folder))
     todo = planned.missing(store)
     cells = sum(len(shard.cells) for shard in todo)
@@ -68,7 +68,7 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
         say("nothing would run")
         return
     todo, stand_ins = _offline(todo)
-    forget()  # what a summariser has answered before, and not noted here
+    forget()  # answers that summarisers cached before, which would not be counted
     budget = replace(BUDGET, seconds=_LONGER * BUDGET.seconds) if stand_ins else BUDGET
     tried = _try(todo, timeout, budget)
     if text := _troubles(tried, planned):
@@ -79,9 +79,9 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
 
 
 def _offline(todo: Sequence[Shard]) -> tuple[list[Shard], list[Expected]]:
-    """The same work with nobody asked: where a model would write, somebody else does and notes it.
+    """The same work offline: for models, a stand-in writes summaries and counts the requests.
 
-    What processes of their own note, in which strategies of others run, is lost.
+    Counts from separate processes, which run plug-in strategies, are lost.
     """
     from compactlab.strategies.summarizers.catalogue import find_summarizer
     from compactlab.strategies.summarizers.llm import Expected, Llm
@@ -103,7 +103,7 @@ def _offline(todo: Sequence[Shard]) -> tuple[list[Shard], list[Expected]]:
 
 
 def _asking(writer: Expected, tried: _Tried, share: float) -> str:
-    """How often a model would be asked, and for how much."""
+    """The number of requests to a model, and their price."""
     asked = counted(round(len(writer.noted) * share), "request")
     if not writer.noted:
         cells = counted(tried.cells, "cell")
@@ -120,13 +120,13 @@ def _asking(writer: Expected, tried: _Tried, share: float) -> str:
 
 
 def _troubles(tried: _Tried, planned: Experiment) -> str:
-    """What failed of what was tried, with its errors; "" if nothing did."""
+    """The failures of the trial, with their errors; "" without any."""
     from compactlab.reports.page.table import troubles
     from compactlab.sim.store.results import Results
 
     names = {strategy.spec: strategy.label for strategy in planned.strategies}
     every = Results(tried.runs, {"strategies": names})
-    # What was broken off may have come to its end.
+    # Stopped runs might have succeeded.
     failed = [run for run in every.failed if not run.error.startswith(TOO_LONG)]
     if not failed:
         return ""
@@ -134,14 +134,14 @@ def _troubles(tried: _Tried, planned: Experiment) -> str:
 
 
 def _estimate(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[str]) -> str:
-    """What all of it would be, if it is as what was tried."""
+    """An estimate for all the work, in proportion to the trial."""
     cells = sum(len(shard.cells) for shard in todo)
     share = sum(shard.work for shard in todo) / tried.work
     calls = round(sum(len(run.calls) for run in tried.runs) * share)
     runs = round(len(tried.runs) * cells / tried.cells)
     size = sum(map(len, shard_files(tried.runs, tables).values())) * share
     workers = min(jobs, len(todo))
-    # The longest shard is done by one.
+    # One worker runs the longest shard.
     seconds = max(_seconds(tried, todo) / workers, _seconds(tried, todo[:1]))
     at_least = "at least " if tried.broken_off else ""
     estimate = (
@@ -153,14 +153,14 @@ def _estimate(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[
 
 
 def _seconds(tried: _Tried, shards: Sequence[Shard]) -> float:
-    """What shards would take one worker, which reads a source once for all its conditions."""
+    """The seconds of one worker for shards; it reads a source once for all its conditions."""
     sources = {task.source.key: task.weight for shard in shards for task in shard.tasks}
     replaying = (tried.seconds - tried.reading) * sum(shard.work for shard in shards)
     return (replaying + tried.reading * sum(sources.values())) / tried.work
 
 
 def standing(held: int, every: int, others: int) -> Iterator[str]:
-    r"""What a store holds of an experiment, and what else.
+    r"""How complete a store is for an experiment, and what else it holds.
 
     Examples
     --------
@@ -175,7 +175,7 @@ def standing(held: int, every: int, others: int) -> Iterator[str]:
 
 
 def _try(todo: Sequence[Shard], timeout: float | None, budget: Budget) -> _Tried:
-    """Do some of the cells, evenly spread over all the work, and see what they take."""
+    """Run some of the cells, evenly spread over all the work, and measure them."""
     cells = [shard for each in todo for shard in each.apart()]
     reached = list(accumulate(shard.work for shard in cells))
     budget = replace(budget, patience=min(timeout or budget.patience, budget.patience))
@@ -183,7 +183,7 @@ def _try(todo: Sequence[Shard], timeout: float | None, budget: Budget) -> _Tried
     done: set[int] = set()
     for place in _spread(min(budget.cells, len(cells))):
         number = bisect(reached, place * reached[-1])
-        while number in done:  # a long one is met more than once: its neighbour, then
+        while number in done:  # long cells are drawn several times: take a neighbour
             number = (number + 1) % len(cells)
         done.add(number)
         tried.cells += 1
@@ -196,7 +196,7 @@ def _try(todo: Sequence[Shard], timeout: float | None, budget: Budget) -> _Tried
 
 
 def _is_done(cell: Shard, tried: _Tried, budget: Budget) -> bool:
-    """Do a cell, run by run, as far as the budget goes; whether that was all of it."""
+    """Run a cell within the budget, run by run; return whether it is complete."""
     whole = True
     for task in cell.tasks:
         disclosure = task.disclosure
@@ -204,7 +204,7 @@ def _is_done(cell: Shard, tried: _Tried, budget: Budget) -> bool:
         for number in count():
             began = budget.clock()
             try:
-                # To read a conversation, or to make it, takes time, too.
+                # Reading or generating a conversation takes time, too.
                 with deadline(budget.patience):
                     row = next(rows, None)
             except OutOfTime:
@@ -228,14 +228,14 @@ def _is_done(cell: Shard, tried: _Tried, budget: Budget) -> bool:
 
 
 def _spread(count: int) -> Iterator[float]:
-    """So many places between 0 and 1, any beginning of which is spread evenly, too.
+    """A low-discrepancy sequence between 0 and 1: every prefix of it is spread evenly.
 
     Examples
     --------
     >>> [round(place, 2) for place in _spread(4)]
     [0.62, 0.24, 0.85, 0.47]
     """
-    # Multiples of the golden section lie as evenly as any.
+    # Multiples of the golden ratio are spread as evenly as possible.
     return ((n * _GOLDEN) % 1 for n in range(1, count + 1))
 
 

@@ -1,4 +1,4 @@
-"""``compactlab fit``: a profile for scenarios, measured in recordings."""
+"""``compactlab fit``: measure a profile for scenarios in recordings."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from compactlab.sim.experiment.sources import Source
 
 
-# Synthetic conversations that recordings are compared with: all are in memory at once, and some
-# hundred give the distances that are shown.
+# The number of synthetic conversations for the comparison: all are in memory at once, and some
+# hundred suffice for the shown distances.
 MOST_MADE = 1_000
-_NAME, _WORDS = 20, 39  # characters of a name of sizes, and of shares
-_SHOWN = 8  # names of what only one side has
+_NAME, _WORDS = 20, 39  # characters of the names of sizes, and of shares
+_SHOWN = 8  # maximum of names that only one side has
 _FIGURES = ("n", "p10", "p50", "p90", "p99")  # the quantiles of `fitting.QUANTILES`
 _SIZES = (
     Column("size", words=True),
@@ -47,7 +47,7 @@ _SHARES = (Column("share", words=True), Column("recorded"), Column("synthetic"))
 
 
 def fit_report(profile: Profile, recorded: Samples, made: Samples) -> Document:
-    """How close synthetic conversations come to the recordings of their profile."""
+    """Report how similar synthetic conversations are to the recordings of their profile."""
     from compactlab.scenarios.fitting import closeness
 
     sizes = closeness(recorded, made)
@@ -69,7 +69,7 @@ def _cells(row: Row) -> Sequence[str]:
 
 
 def _one_sided(sizes: Sequence[Row]) -> Iterator[str]:
-    """Names of the sizes that only one side has."""
+    """The names of sizes that only one side has."""
     recorded = [name(row.name) for row in sizes if not row.made]
     made = [name(row.name) for row in sizes if not row.recorded]
     if recorded:
@@ -100,7 +100,7 @@ def _two(value: float | None) -> str:
 
 
 def _shares(recorded: Samples, made: Samples) -> Iterator[Sequence[str]]:
-    """How often each thing is done."""
+    """The frequency of each event."""
     events = {
         "text": "calls of tools with text",
         "thinking": "calls with thinking",
@@ -209,7 +209,7 @@ def fit(
     from compactlab.scenarios.fitting import estimate, measure
 
     filled = find_profile(fill)
-    find_scenario(scenario)  # fail before the work and not after it
+    find_scenario(scenario)  # raise an error before the work
     named = named_or_usual(paths, client)
     readable, skipped = sources(named, strict=strict)
     errors: list[InputError] = []
@@ -222,14 +222,14 @@ def fit(
         file = Path(folder, "profile.toml")
         file.write_text(fitted.toml(), encoding="utf-8")
         generated = measure(_made(scenario, recorded, made, file))
-    if out:  # now that a scenario has taken it
+    if out:  # only after a scenario has accepted it
         write_aside(Path(out), shown(fitted.toml()))
     say(terminal.write(fit_report(fitted.profile, recorded, generated)), styled=True)
     finish(named, skipped, errors)
 
 
 def _loaded(readable: Iterable[Source], errors: list[InputError]) -> Iterator[Conversation]:
-    """What can be read of the sources; what cannot is kept with its error."""
+    """The readable conversations of the sources; ``errors`` collects the rest."""
     for source in readable:
         try:
             yield from source.load()
@@ -238,7 +238,7 @@ def _loaded(readable: Iterable[Source], errors: list[InputError]) -> Iterator[Co
 
 
 def _source(recorded: Samples, date: str) -> str:
-    """Where the figures are from, in a sentence."""
+    """The origin of the figures, in a sentence."""
     formats = listed([f"{count:,} {form}" for form, count in sorted(recorded.formats.items())])
     results = recorded.shares["error"].of
     size = f"{counted(len(recorded.written), 'call')}, {counted(results, 'tool result')}"
@@ -247,14 +247,14 @@ def _source(recorded: Samples, date: str) -> str:
 
 
 def _made(scenario: str, recorded: Samples, count: int, profile: Path) -> Iterator[Conversation]:
-    """Make conversations by a profile, of turns and tokens that recordings have."""
+    """Generate conversations by a profile, with the turns and tokens of recordings."""
     from compactlab.scenarios.catalogue import find_scenario
     from compactlab.sim.core.spec import build, parse_spec
 
     cls, (_, given) = type(find_scenario(scenario)), parse_spec(scenario)
     sizes = sorted(zip(recorded.tokens, recorded.turns, strict=True))
     for seed in range(count):
-        # Of more recordings than are made, small and large ones alike.
+        # A sample of the recordings, small and large ones alike.
         tokens, turns = sizes[seed * len(sizes) // count]
         wanted = {"profile": str(profile), "tokens": max(tokens, 1), "turns": max(turns, 1)}
         yield build(cls, wanted | given).conversation(seed)

@@ -79,7 +79,7 @@ def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool
 
 
 def _contents(snapshot: Baseline) -> str:
-    """What a baseline holds, in words."""
+    """The contents of a baseline, in words."""
     subjects = snapshot.records
     several = {
         "strategy": len({subject.strategy for subject in subjects}),
@@ -141,7 +141,7 @@ def gate(
     try:
         verdict = _judged(Path(folder), Path(baseline), Path(rules) if rules else None)
     except CompactlabError as error:
-        # What an earlier run has written must not be taken for this one's.
+        # Overwrite the files of an earlier run, so that nobody takes them for this run's.
         from compactlab.reports.gate.verdict import Verdict
 
         try:
@@ -151,13 +151,13 @@ def gate(
         raise
     try:
         say(terminal.write(in_short(verdict)), styled=True)
-    finally:  # nor where nobody can read this one's any more
+    finally:  # also if standard output is closed
         _publish(verdict, named, github=annotate)
     sys.exit(verdict.code)
 
 
 def _check_apart(files: dict[str, Path], read: dict[str, str | None]) -> None:
-    """See that nothing is written over what is read, or over what else is written."""
+    """Check that no output overwrites an input or another output."""
     taken = {Path(name).absolute(): option for option, name in read.items() if name}
     for form, path in files.items():
         other = taken.setdefault(path.absolute(), f"--{form}")
@@ -181,10 +181,10 @@ def _judged(folder: Path, baseline: Path, rules: Path | None) -> Verdict:
 
 
 def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
-    """Write what was asked for: each file whole or not at all.
+    """Write the requested files, each completely or not at all.
 
-    Where one cannot be written, the others are: none that an earlier gate has left is to be taken
-    for this one's.
+    If one cannot be written, the others still are: no file of an earlier gate must remain as this
+    one's.
     """
     from compactlab.reports.gate.outputs import junit, report
     from compactlab.reports.render.write import WRITERS
@@ -204,7 +204,7 @@ def _publish(verdict: Verdict, files: dict[str, Path], *, github: bool) -> None:
 
 
 def _annotate(verdict: Verdict) -> None:
-    """Tell GitHub: commands on standard output, and the summary at the end of its file."""
+    """Annotate on GitHub: commands on standard output, and an entry in the job summary."""
     from compactlab.reports.gate.outputs import commands, report, summary
     from compactlab.reports.render import markdown
 

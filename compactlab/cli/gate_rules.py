@@ -1,4 +1,4 @@
-"""Files of rules: what a gate asks, in TOML."""
+"""Read the rules of a gate from TOML."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PATTERN = re.compile(r"[*?\[]")
 def read_rules(path: Path) -> list[Demand]:
     """The rules of a file: a table ``rules`` for everything, and tables ``rule`` with selectors.
 
-    Raises an InputError that names all that is wrong in it.
+    Raises an InputError that lists all faults.
     """
     data = parsed(path, "rules")
     faults = Faults()
@@ -100,7 +100,7 @@ def _rules(metric: str, given: Any, place: Place, faults: Faults) -> list[Rule]:
 
 
 def _of_type(metric: str, types: tuple[str, ...]) -> str:
-    """Say that a metric cannot be asked of a type, and which other one there is."""
+    """The message that a metric does not exist by type, with the one that does."""
     own = [f"amnesia_{name}" for name in types if f"amnesia_{name}" in METRICS]
     hint = (
         f"; did you mean {own[0]}, without a type?" if metric.startswith("amnesia") and own else ""

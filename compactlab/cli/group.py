@@ -9,8 +9,8 @@ import click
 from compactlab import __version__
 from compactlab.cli.output import notes_of_warnings, say
 
-# The commands in the order of --help, and the file in which each is: of the name that is given, or
-# of its own. Only the one that is asked for is imported.
+# Commands in the order of --help, with their files (by default, their own names). Only the
+# requested command is imported.
 _FILES = {
     "run": "",
     "report": "",
@@ -32,12 +32,12 @@ _FILES = {
     "merge": "",
     "query": "",
 }
-# The name of a command in its file, where Python has or allows no such name.
+# Names of commands in their files, if Python does not allow the commands' own.
 _NAMED = {"list": "list_", "check-program": "check_program"}
 
 
 class Commands(click.Group):
-    """Commands that are imported when they are asked for."""
+    """Imports commands only when they are requested."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands."""

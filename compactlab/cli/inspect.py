@@ -1,4 +1,4 @@
-"""``compactlab inspect``: what a transcript is."""
+"""``compactlab inspect``: describe a transcript."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def inspect(
 
 
 def _sources(paths: Sequence[str], strict: bool) -> tuple[list[Source], int, list[CompactlabError]]:
-    """What can be read of the paths, files skipped in folders, and what is wrong."""
+    """The readable sources, the number of skipped files in folders, and the errors."""
     from compactlab.scenarios.catalogue import sources
 
     good: list[str] = []
@@ -129,7 +129,7 @@ def _text(figures: Anatomy) -> str:
 
 
 def _visible(text: str) -> str:
-    """What a transcript names must not move the cursor, nor write lines of its own."""
+    """Clean a text: names in a transcript must not move the cursor or add lines."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
@@ -176,7 +176,7 @@ def _dollars(amount: float | None) -> str:
 
 
 _NO_USAGE = "no usage recorded"
-_SHOWN = 8  # compactions whose sizes are shown
+_SHOWN = 8  # maximum of compactions with sizes
 
 
 def _compactions(figures: Anatomy) -> str:

@@ -1,4 +1,4 @@
-"""``compactlab list``: what there is to choose from."""
+"""``compactlab list``: list strategies, models and other choices."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 
 
 _CLASSES = ("uncached", "cache_read", "cache_write_5m", "cache_write_1h", "output")
-# A request so small that no tier begins below it; own servers have their price at this size.
+# A request below the first tier of every model; users' own servers have their price at this size.
 _SMALL = 1_000
 _TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def model_rows(file: str | None = None) -> list[Listed]:
-    """All that is known of all models."""
+    """All data of all models."""
     from compactlab.sim.models.pricing import known_models
 
     return [_row(model) for model in known_models(file).models.values()]
@@ -77,7 +77,7 @@ def _sheet(model: Model) -> Sheet | None:
 
 
 def _prices(sheet: Sheet) -> list[Listed]:
-    """Dollars by class, at each size of request from which they change."""
+    """Dollars by class, for each size of request at which prices change."""
     sizes: Sequence[int] = getattr(sheet, "sizes", lambda _: [0])(0)
     return [{"above": size, **_at(sheet, size)} for size in sizes]
 
@@ -134,13 +134,13 @@ def _cells(row: Listed) -> Sequence[str]:
 
 
 def _money(prices: Sequence[Listed]) -> list[str]:
-    """The prices of a small request, marked where a larger one costs more."""
+    """The prices of a small request, with a mark if larger ones cost more."""
     if not prices:
         return ["?"] * len(_CLASSES)
     small = {name: prices[0][name] for name in _CLASSES}
     figures = {name: f"{price:.4g}" for name, price in small.items()}
     if small["cache_write_5m"] == small["cache_write_1h"] == small["uncached"]:
-        # Writes cost what input costs: no column needs to say so.
+        # Writes cost as much as input, so they need no column.
         figures["cache_write_5m"] = figures["cache_write_1h"] = "-"
     figures["uncached"] += "+" if len(prices) > 1 else ""
     return list(figures.values())
@@ -162,7 +162,7 @@ def _legend(row: Listed) -> list[str]:
 
 
 MODELS, STRATEGIES = "models", "strategies"
-# When a strategy acts, in the order of a session.
+# The moments at which a strategy acts, in the order of a session.
 _MOMENTS = {
     "before_turn": "turn start",
     "before_call": "every call",
@@ -192,7 +192,7 @@ def _strategies() -> list[Listed]:
 
 
 def _does(strategy: Strategy) -> list[str]:
-    """What a strategy's parts declare that they do to the context, in the order of the kinds."""
+    """The declared effects of a strategy's parts on the context, in the order of the kinds."""
     from compactlab.sim.replay.strategy import Act
 
     declared = {act for part in strategy.parts for act in part.does}
@@ -200,7 +200,7 @@ def _does(strategy: Strategy) -> list[str]:
 
 
 def _when(strategy: Strategy) -> list[str]:
-    """When a strategy's parts act: by the moments at which they ask to be called."""
+    """The moments at which a strategy's parts are called."""
     moments = {moment for part in strategy.parts for moment in _moments(part)}
     return [moment for moment in _MOMENTS.values() if moment in moments]
 
@@ -212,13 +212,13 @@ def _moments(part: Strategy) -> Iterator[str]:
     if part.background:
         yield _MOMENTS["background"]
     for phase in part.phases:
-        # What waits for a size is asked before calls and turns only to look at it.
+        # Parts that wait for a size are called at every call and turn only to check it.
         if not (waits and phase in ("before_call", "before_turn")):
             yield _MOMENTS[phase]
 
 
 def strategy_report(listed: Sequence[Listed]) -> Document:
-    """The strategies as a table: what they do to the context, and when."""
+    """The strategies as a table: their effects on the context, and their moments."""
     heads = (
         Column("strategy", words=True),
         Column("what it does", words=True),
@@ -272,7 +272,7 @@ def _policies() -> list[Listed]:
 
 
 def _configured(name: str, configured: Any) -> Listed:
-    """What can be configured, at its defaults."""
+    """The parameters with their defaults."""
     fields = [field.name for field in dataclasses.fields(configured) if field.repr and field.init]
     parameters = {field: getattr(configured, field) for field in fields}
     meaning = _first_line(type(configured))
@@ -367,12 +367,12 @@ def _lines(items: list[Listed], parameters: bool) -> Iterator[str]:
 
 
 def _below(row: Listed) -> Iterator[str]:
-    """What follows a line: parameters, and the spec that is used if none is named."""
+    """The lines below an entry: parameters, and the default spec."""
     import textwrap
 
     parameters = row.get("parameters")
     if isinstance(parameters, dict):
-        # Blanks within a value must not break it.
+        # Values must not wrap at their blanks.
         written = [f"{name}={value!r}".replace(" ", "\0") for name, value in parameters.items()]
         lines = textwrap.wrap(", ".join(written), 76, break_long_words=False)
         yield from (line.replace("\0", " ") for line in lines)

@@ -1,4 +1,4 @@
-"""``compactlab merge``: join stores."""
+"""``compactlab merge``: merge stores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``compactlab new``: files to start from."""
+"""``compactlab new``: create files from templates."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ _KINDS = {
 
 
 def _write_class(kind: str, name: str, folder: Path, taken: Iterable[str]) -> None:
-    """Write a class of one's own and its test."""
+    """Write a class and its test."""
     word, example, options = _KINDS[kind]
     if not name.isidentifier() or keyword.iskeyword(name) or name != name.lower():
         raise UsageError(f"{name!r} is not a valid name: use snake case, e.g. {example}")
@@ -101,10 +101,10 @@ def gate(file: Path) -> None:
 
 
 def _write(files: Mapping[Path, str], **words: str) -> None:
-    """Fill templates in, each into its file; nothing is written if one is there already."""
+    """Render templates into files; nothing is written if one of the files exists."""
     import jinja2
 
-    # No HTML is made here: escaping would spoil the Python.
+    # The output is not HTML: escaping would break the Python code.
     templates = jinja2.Environment(
         loader=jinja2.PackageLoader("compactlab.cli"),
         undefined=jinja2.StrictUndefined,

@@ -1,4 +1,4 @@
-"""Options of several commands, and messages on files that cannot be used."""
+"""Options that several commands share, and messages on unusable files."""
 
 from __future__ import annotations
 
@@ -24,33 +24,33 @@ _Command = TypeVar("_Command", bound="Callable[..., Any] | click.Command")
 
 
 class Count(click.IntRange):
-    """A whole number; the error says how to write one."""
+    """A whole number; its error message shows the valid form."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Take what was typed."""
+        """Convert the user's text."""
         if not _is(int, value):
             self.fail(f"{value!r} is not a whole number: write digits, without a unit", param, ctx)
         return super().convert(value, param, ctx)
 
 
 class Distance(Count):
-    """A distance at which recall is measured."""
+    """A distance of recall."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Take what was typed."""
+        """Convert the user's text."""
         from compactlab.request.names import distance_of
 
         return distance_of(super().convert(value, param, ctx))
 
 
 class Seconds(click.FloatRange):
-    """A number of seconds to wait; the error says how to write one."""
+    """A number of seconds to wait; its error message shows the valid form."""
 
     def __init__(self) -> None:
         super().__init__(0, LONGEST_WAIT, min_open=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Take what was typed."""
+        """Convert the user's text."""
         if not _is(float, value) or math.isnan(float(value)):
             self.fail(f"{value!r} is not a number: write seconds, without a unit", param, ctx)
         return super().convert(value, param, ctx)
@@ -75,17 +75,17 @@ _TYPES: dict[str, Callable[[], click.ParamType[Any]]] = {
 def setting_option(
     name: str, *, from_file: bool = False, **other: Any
 ) -> Callable[[_Command], _Command]:
-    """The option of a setting, as :mod:`compactlab.request.settings` declares it.
+    """The option of a setting, from its declaration in :mod:`compactlab.request.settings`.
 
     Parameters
     ----------
     name
-        Of the setting.
+        The name of the setting.
     from_file
-        Whether a file may set it, too: without the option there is then no value.
+        Whether a file may also set it; then the option has no default.
     other
-        What a command has otherwise: ``help``, ``default``, ``absent``, ``multiple``, or another
-        argument of click's.
+        What the command overrides: ``help``, ``default``, ``absent``, ``multiple``, or another
+        argument of click.
     """
     setting = (SUBJECT | SETTINGS)[name]
     several = other.setdefault("multiple", setting.kind == "texts")
@@ -136,7 +136,7 @@ def setting_options(*names: str, **other: Any) -> Callable[[_Command], _Command]
 
 
 def at_distance(results: Results, distance: int | None) -> Results:
-    """Results of which reports tell recall at a distance; None for that of the store."""
+    """Results whose reports use a distance; None for that of the store."""
     if distance is None:
         return results
     return replace(results, manifest={**results.manifest, "distance": distance})
@@ -153,7 +153,7 @@ def file_option(name: str, help: str) -> Callable[[_Command], _Command]:
 
 
 def format_option(*forms: str) -> Callable[[_Command], _Command]:
-    """The format of an output; the first is the default."""
+    """The option for the format of an output; the first is the default."""
     return click.option(
         "--format", "form", type=click.Choice(forms), default=forms[0], show_default=True
     )
@@ -176,7 +176,7 @@ redact = click.option(
 )
 
 
-# What is read where no path was named.
+# Defaults if no path is given.
 
 client_option = click.option(
     "--client",
@@ -186,7 +186,7 @@ client_option = click.option(
 
 
 def named_or_usual(paths: Sequence[str], client: str | None) -> list[str]:
-    """The paths that were named; without any, the folders of the clients that are here, told."""
+    """The given paths; without any, the existing folders of clients, which are printed."""
     if paths and client:
         raise UsageError("--client picks among the usual folders: give it or a PATH, not both")
     if paths:
@@ -200,11 +200,11 @@ def named_or_usual(paths: Sequence[str], client: str | None) -> list[str]:
     return [str(folder) for _, folder in usual]
 
 
-# Messages on files that were not found, skipped, or wrong.
+# Messages on files that are missing, skipped or invalid.
 
 
 def nothing_found(names: Iterable[object], skipped: int) -> str:
-    """Say where no transcript was found, and what was there instead.
+    """The message that paths contain no transcript, with the number of skipped files.
 
     Examples
     --------
@@ -218,7 +218,7 @@ def nothing_found(names: Iterable[object], skipped: int) -> str:
 
 
 def not_read(names: Iterable[str]) -> str:
-    """Say which clients' files are there that are not read; nothing if there are none."""
+    """The message on existing files of unsupported clients; empty without any."""
     from compactlab.scenarios.readers.transcript import strangers
 
     clients = strangers(names)
@@ -228,12 +228,12 @@ def not_read(names: Iterable[str]) -> str:
 def finish(
     paths: Sequence[str], skipped: int, errors: Sequence[CompactlabError], *, nothing: bool = False
 ) -> None:
-    """Say which of the named files were skipped or wrong, and exit if any is wrong."""
+    """Report skipped and invalid files, and exit if any is invalid."""
     if skipped:
         say(f"skipped: {counted(skipped, 'file')} of unknown format", err=True)
     for error in errors:
         complain(error)
     if errors:
-        # What was named must be good; in a folder a bad file costs itself alone.
+        # A named file must be valid; an invalid one in a folder is only skipped.
         named = any(not isinstance(e, InputError) or e.path in ("", *paths) for e in errors)
         sys.exit(2 if named or nothing else 1)

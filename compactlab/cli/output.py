@@ -1,4 +1,4 @@
-"""Output of commands: without secrets if asked for, and files whole or not at all."""
+"""Output of commands: redacted on request, and files written atomically."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from compactlab.sim.store.results import Results
 
 
-# Commands print through :func:`say`, and pass what they render through :func:`shown`; both only
-# hide what must not be seen.
+# Commands print with :func:`say`, and pass rendered values through :func:`shown`; both redact
+# secrets.
 
 T = TypeVar("T")
 
@@ -30,21 +30,21 @@ _KEY = "compactlab.redactor"
 
 
 def redact_from_here() -> None:
-    """Hide secrets in all that this command writes from now on."""
+    """Redact secrets in all further output of this command."""
     from compactlab.privacy import Redactor
 
     click.get_current_context().meta.setdefault(_KEY, Redactor())
 
 
 def redactor() -> Redactor | None:
-    """What hides secrets, if this command is to hide them."""
+    """The redactor, if this command redacts secrets."""
     context = click.get_current_context(silent=True)
     current: Redactor | None = context.meta.get(_KEY) if context else None
     return current
 
 
 def acquaint(*conversations: Conversation) -> None:
-    """Learn the secrets of conversations of which only pieces are shown: those name no secret."""
+    """Teach the redactor secrets of conversations: shown fragments may not identify them."""
     hider = redactor()
     if hider is None:
         return
@@ -55,13 +55,13 @@ def acquaint(*conversations: Conversation) -> None:
 
 
 def shown(value: T) -> T:
-    """What is to be rendered: a text, or anything that holds texts."""
+    """A value to render, redacted: a text, or anything that contains texts."""
     hider = redactor()
     return hider.within(value) if hider else value
 
 
 def shown_results(results: Results) -> Results:
-    """The results of a store that are to be rendered."""
+    """Results to render, redacted."""
     hider = redactor()
     if hider is None:
         return results
@@ -71,35 +71,35 @@ def shown_results(results: Results) -> Results:
 
 
 def shown_json(text: str) -> str:
-    """JSON that holds texts."""
+    """JSON text, redacted."""
     hider = redactor()
     return json.dumps(hider.within(json.loads(text)), indent=2) if hider else text
 
 
 def say(text: str, *, err: bool = False, styled: bool = False) -> None:
-    """Say what is no data: tables, sentences, Markdown.
+    """Print text for people: tables, sentences, Markdown.
 
-    Of foreign text in it nothing moves the cursor, turns the direction of what follows, or can be
-    taken for a command by the machine that runs this one. What is styled has colours of our own,
-    and what is foreign in it is harmless already.
+    External text in it cannot move the cursor, change the direction of text, or pass for a command
+    of a CI runner. If ``styled``, the text has our colours and its external text is already
+    harmless.
     """
     visible = shown(text)
     click.echo(without_commands(visible) if styled else harmless_lines(visible), err=err)
 
 
 def print_json(text: str, *, nl: bool = True) -> None:
-    """Print JSON, exact for whoever parses it, in which a pipeline finds no command."""
+    """Print JSON: exact for parsers, and without commands for CI runners."""
     click.echo(json_without_commands(text), nl=nl)
 
 
 def complain(error: object) -> None:
-    """Say what is wrong."""
+    """Print an error."""
     say(f"compactlab: {error}", err=True)
 
 
 @contextmanager
 def notes_of_warnings() -> Iterator[None]:
-    """Say what cannot be verified in a line of its own."""
+    """Print warnings on what cannot be verified as lines of their own."""
     with warnings.catch_warnings():
         others = warnings.showwarning
 
@@ -115,16 +115,16 @@ def notes_of_warnings() -> Iterator[None]:
 
 
 def harmless_lines(text: str) -> str:
-    """Lines of which each is harmless on a terminal."""
+    """Lines that are each harmless on a terminal."""
     return without_commands("\n".join(map(clean, text.split("\n"))))
 
 
 def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file; one that is there is replaced as a whole, or stays as it is."""
+    """Write a file atomically: an existing one is replaced as a whole or stays unchanged."""
     replace_file(path, content.encode() if isinstance(content, str) else content)
 
 
 def write_aside(path: Path, content: str | bytes) -> None:
-    """Write a file beside what goes to standard output, and say so on standard error."""
+    """Write a file in addition to standard output, and say so on standard error."""
     write_file(path, content)
     say(f"wrote {path}", err=True)

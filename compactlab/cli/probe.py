@@ -1,4 +1,4 @@
-"""``compactlab probe``: what a real model can use of a compacted context."""
+"""``compactlab probe``: what a real model can use from a compacted context."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from compactlab.sim.replay.strategy import Strategy
     from compactlab.sim.replay.summarize import Summarizer
 
-# Of a usual length, where it is not yet known what will be judged.
+# A typical length, if the answer to judge is not yet known.
 _SENTENCE = "What was decided for the region of the cache?"
 
 
@@ -158,7 +158,7 @@ def probe(
     chosen = [way for way, value in ways.items() if value]
     if len(chosen) > 1 and (export or log):
         raise UsageError(f"{' and '.join(chosen)} are different ways: choose one")
-    # Nobody is asked in a dry run, whatever else is said.
+    # A dry run never calls a model, whatever --ask says.
     mode: Mode = "replay" if dry_run and ask == "record" else ask
     asker = asker_of(answers, mode, budget, options["models_file"])
     assert asker is not None
@@ -188,7 +188,7 @@ def probe(
 
 
 def _task(asker: Asker, **options: Any) -> Recall | NextAction:
-    """What is asked for, whose answers can be had."""
+    """The requested task, if its answers are available."""
     from compactlab.reports.probe.actions import NextAction
     from compactlab.reports.probe.recall import Recall
 
@@ -202,7 +202,7 @@ def _task(asker: Asker, **options: Any) -> Recall | NextAction:
 
 
 def _written(probing: _Probing, options: dict[str, Any]) -> tuple[Document, str]:
-    """What came of it, as a document and as CSV."""
+    """The result as a document and as CSV."""
     from compactlab.reports.probe import actions_report, recall_report
     from compactlab.reports.probe.evaluator import with_scores
 
@@ -232,7 +232,7 @@ def _reader(asker: Asker, model: str, options: dict[str, Any], draws: int) -> Re
 
 @contextmanager
 def _account(asker: Asker, *, asking: bool) -> Iterator[None]:
-    """Say what was asked, and what it cost, also when it breaks off."""
+    """Print the number of requests and their cost, even after an error."""
     answers, dollars = asker.spent
     try:
         yield
@@ -248,7 +248,7 @@ def _account(asker: Asker, *, asking: bool) -> Iterator[None]:
 
 
 def _say_price(price: Price, judgements: int, summaries: int) -> None:
-    """Say how much would be asked."""
+    """Print the number and price of requests."""
     say(f"would ask for {counted(price.requests, 'answer')} not yet recorded")
     if judgements:
         say(f"of these, {judgements:,} of the judge, at most")
@@ -261,7 +261,7 @@ def _say_price(price: Price, judgements: int, summaries: int) -> None:
 
 
 def _noting(writer: Summarizer) -> Summarizer:
-    """A summariser that asks nobody: it notes what a model would be asked."""
+    """A stand-in for a summariser that counts requests to the model instead of sending them."""
     from compactlab.strategies.summarizers.catalogue import find_summarizer
     from compactlab.strategies.summarizers.llm import Expected, Llm
 
@@ -270,18 +270,18 @@ def _noting(writer: Summarizer) -> Summarizer:
 
 @dataclass
 class _Probing:
-    """Goes through conversations, one after the other: plans, asks, judges."""
+    """Runs a probe over conversations: plans, asks, judges."""
 
     task: Recall | NextAction
-    price: Price | None  # of a dry run
+    price: Price | None  # for a dry run
     jobs: int
-    samples: Samples | None = None  # for an evaluator
-    log: Log | None = None  # of an evaluator
+    samples: Samples | None = None  # for the export to an evaluator
+    log: Log | None = None  # from an evaluator
     scored: list[Scored] = field(default_factory=list)
     outcomes: list[Any] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)  # ids of conversations
-    judgements: int = 0  # that would be asked for
-    summaries: Sequence[tuple[float, float] | None] = ()  # what each would cost
+    judgements: int = 0  # number that would be requested
+    summaries: Sequence[tuple[float, float] | None] = ()  # the cost of each
 
     def all_of(self, names: Sequence[str], asker: Asker, **options: Any) -> None:
         """Probe every conversation."""
@@ -347,7 +347,7 @@ class _Probing:
         self.outcomes += task.outcomes(probes)
 
     def _note(self, price: Price, probes: Sequence[Any], missing: Sequence[Request]) -> None:
-        """Count what would be asked; any answer that is not known yet may have to be judged."""
+        """Count the requests; every answer that is still unknown may need a judgement."""
         from compactlab.reports.probe.judging import judgement
 
         task: Any = self.task

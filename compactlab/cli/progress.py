@@ -1,4 +1,4 @@
-"""Progress of long work: a bar on a terminal, plain lines elsewhere."""
+"""Progress of long work: a bar on a terminal, else plain lines."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Bar:
-    """Shows how much of some work is done; used with ``with``."""
+    """A context manager that shows how much of some work is done."""
 
-    estimates = True  # whether the bar says how long the rest takes, by what is done
+    estimates = True  # whether the bar estimates the remaining time
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -56,42 +56,42 @@ class Bar:
 
     @property
     def shown(self) -> bool:
-        """Whether somebody can see it."""
+        """Whether the bar is visible."""
         return self._bar is not None
 
     def show(self, done: int, text: str) -> None:
-        """Say how much is done, and something about it."""
+        """Update the progress and its text."""
         if self._bar is not None:
             self._bar.update(self._task, completed=done, description=text)
 
 
 # Progress of a long run: a bar on a terminal, plain lines elsewhere.
 
-# Where there is no terminal, a line every so many seconds will do.
+# Seconds between lines without a terminal.
 _PAUSE = 2.0
-# From this share of the work on, how long the rest takes can be told.
+# The remaining time is estimated from this share of the work on.
 _KNOWN = 0.1
-# Of so many rows is shown what they print.
+# The output of this many rows is shown.
 _PRINTED = 20
 
 
 class Progress(Bar):
-    """Shows what is done; used with ``with``, and called with every shard that is."""
+    """A context manager that shows progress; it is called with every finished shard."""
 
-    estimates = False  # it says so itself, by work: cells are of all sizes
+    estimates = False  # it estimates by work itself, because cells differ in size
 
     def __init__(self, todo: Sequence[Shard]) -> None:
         super().__init__(sum(len(shard.cells) for shard in todo))
         self._done = self._failed = self._calls = 0
         self._left = self._all = sum(shard.work for shard in todo)
-        # When the first shard was there, and what was left then: what came before is a start.
+        # Time and remaining work at the first shard: the time before it is for starting up.
         self._first: tuple[float, int] | None = None
         self._started = time.monotonic()
         self._shown_at = -_PAUSE
         self._printed = 0
 
     def __call__(self, done: Done) -> None:
-        """Count a finished shard, and show what foreign code has printed in it."""
+        """Count a finished shard, and show the output of plug-in code in it."""
         self._show_printed(done)
         self._done += done.cells
         self._failed += done.failed
@@ -112,7 +112,7 @@ class Progress(Bar):
             say(clean(f"{share}: {', '.join(state)}"), err=True)
 
     def _lasts(self, gone: float) -> float | None:
-        """Seconds that the rest takes; None before so much is done that it can be told."""
+        """The remaining seconds; None before there is enough data."""
         assert self._first is not None
         start, left = self._first
         worked = left - self._left
@@ -130,7 +130,7 @@ class Progress(Bar):
 
 
 def lasting(seconds: float) -> str:
-    """How long something lasts, in words.
+    """A duration in words.
 
     Examples
     --------

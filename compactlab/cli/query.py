@@ -1,4 +1,4 @@
-"""``compactlab query``: query a store in SQL."""
+"""``compactlab query``: query a store with SQL."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def query(folder: str, sql: str, form: str) -> None:
 
 
 def _table(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    """Columns as wide as they must be; numbers to the right."""
+    """Columns with their minimum width; numbers are right-aligned."""
     cells = [[_shown(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(names, *cells, strict=True)]
     numeric = [
@@ -73,7 +73,7 @@ def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 def _json(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    # JSON knows no infinity, which a break-even that never comes is.
+    # JSON has no infinity, the value of a break-even that never comes.
     finite = ([plain(v) if isinstance(v, float) else v for v in row] for row in rows)
     records = [dict(zip(names, row, strict=True)) for row in finite]
     return json.dumps(records, indent=2, default=str)

@@ -1,4 +1,4 @@
-"""``compactlab report``: show a store again."""
+"""``compactlab report``: show the results of a store."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def report(
     elif form == "html":
         from compactlab.reports.page.page import page
 
-        # The page is the file that the run wrote, byte by byte, whatever a terminal can show.
+        # The page is the file of the run, byte for byte, independent of the terminal.
         click.echo(page(results, conversation).encode(), nl=False)
     elif brief or baseline is not None:
         say(_brief(results, form, baseline), styled=True)

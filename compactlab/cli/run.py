@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 _PAGE = "report.html"
-# Suffixes of transcripts; no experiment file has them.
+# Suffixes of transcripts, which experiment files cannot have.
 _TRANSCRIPTS = (".json", ".jsonl")
 
 
@@ -103,7 +103,7 @@ def run(
     if every:
         options["strategies"] = (ALL, *options["strategies"])
     settings = _settings(experiment, options, allow_code=allow_code)
-    # A dry run asks nobody, and so needs no key.
+    # A dry run sends no requests, so it needs no key.
     mode = "replay" if dry_run and ask == "record" else ask
     asker = asker_of(settings.answers, mode, budget, settings.models_file)
     planned = _planned(settings, asker)
@@ -129,7 +129,7 @@ def run(
 
 
 def _settings(experiment: str | None, options: dict[str, Any], *, allow_code: bool) -> Any:
-    """The settings of a file, of which options win."""
+    """The settings of a file, overridden by options."""
     from compactlab.request.file import ExperimentSettings
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
@@ -141,7 +141,7 @@ def _settings(experiment: str | None, options: dict[str, Any], *, allow_code: bo
 
 
 def _asked(planned: Experiment, asker: Asker, settings: Any) -> Experiment:
-    """Have language models asked for what is not recorded, and say what that cost."""
+    """Request missing answers from language models, and print their cost."""
     from compactlab.cli.progress import Progress
     from compactlab.sim.experiment.workers import Workers
 
@@ -160,7 +160,7 @@ def _asked(planned: Experiment, asker: Asker, settings: Any) -> Experiment:
 
 
 def _planned(settings: Any, asker: Asker | None) -> Experiment:
-    """The experiment that is asked for; there must be something to replay."""
+    """The requested experiment; raises an error if there is nothing to replay."""
     from compactlab.request.plan import plan
 
     asked = {name: getattr(settings, name) for name in type(settings).model_fields}
@@ -174,7 +174,7 @@ def _planned(settings: Any, asker: Asker | None) -> Experiment:
 
 
 def _check_kind(experiment: str | None) -> None:
-    """Refuse transcripts in the place of an experiment file."""
+    """Refuse transcripts given as experiment files."""
     if experiment is None:
         return
     kind = "folder" if Path(experiment).is_dir() else "transcript"
@@ -187,7 +187,7 @@ def _check_kind(experiment: str | None) -> None:
 
 @contextmanager
 def _stoppable(store: Store) -> Iterator[None]:
-    """Stop with a message on Ctrl-C, and when the system ends its processes."""
+    """Stop with a message on Ctrl-C and on the system's termination signals."""
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
@@ -202,7 +202,7 @@ def _stoppable(store: Store) -> Iterator[None]:
 
 
 def _missing(planned: Experiment, store: Store, settings: Any, *, retry: bool) -> list[Shard]:
-    """What is to be run; if nothing is, say so and exit."""
+    """The shards to run; without any, print that and exit."""
     from compactlab.cli.dry_run import standing
     from compactlab.sim.store.store import FAILED
 
@@ -219,7 +219,7 @@ def _missing(planned: Experiment, store: Store, settings: Any, *, retry: bool) -
 
 
 def _nothing(store: Store, cells: int) -> NoReturn:
-    """Say that all is there; exit as the run did that put it there."""
+    """Print that all results exist, and exit with the code of the run that made them."""
     from compactlab.sim.store.results import read_runs
     from compactlab.sim.store.store import FAILED
 
@@ -236,7 +236,7 @@ def _nothing(store: Store, cells: int) -> NoReturn:
 def _check_readable(
     results: Results, store: Store, before: dict[str, Any] | None, held: set[str]
 ) -> None:
-    """Name what could not be read; exit with 2 if that is all, and leave the store as it was."""
+    """Print unreadable sources; if all are, restore the store and exit with 2."""
     unreadable = [run for run in results.runs if run.status == "unreadable"]
     for bad in unreadable:
         complain(bad.error)
@@ -251,7 +251,7 @@ def _check_readable(
 
 
 def _finish(results: Results, store: Store) -> None:
-    """Report; exit with 1 if something failed."""
+    """Print the report; exit with 1 if something failed."""
     from compactlab.reports.page.brief import brief
     from compactlab.reports.page.page import write
     from compactlab.reports.page.table import troubles

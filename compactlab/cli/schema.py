@@ -1,4 +1,4 @@
-"""``compactlab schema``: the JSON Schema of experiment files, or of the protocol for programs."""
+"""``compactlab schema``: the JSON Schema of experiment files, or of the protocol."""
 
 from __future__ import annotations
 

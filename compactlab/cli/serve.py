@@ -1,4 +1,4 @@
-"""``compactlab serve``: a page on this machine on which one drops a transcript."""
+"""``compactlab serve``: a local page for dropping a transcript."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from compactlab.reports.serve.server import Server
 
 _MB = 1_000_000
-# Logs that the page lists, and files that are looked at for them, the newest first.
+# The number of listed logs, and of files searched for them, the newest first.
 _LISTED, _LOOKED_AT = 100, 2_000
-# What ends it beside Ctrl-C, SIGHUP where the terminal is closed; and what a shell adds to each.
+# Signals that end the server besides Ctrl-C, and the offset of their exit codes.
 _ENDING = [getattr(signal, n) for n in ("SIGTERM", "SIGHUP", "SIGQUIT") if hasattr(signal, n)]
 _BY_SIGNAL = 128
 
@@ -99,7 +99,7 @@ def serve(
 
 
 def newest(largest: int) -> list[tuple[str, Path]]:
-    """The newest transcripts of the clients that are here, by the names of the clients."""
+    """The newest transcripts of the installed clients, with the clients' names."""
     from compactlab.scenarios.readers.folders import files_below
     from compactlab.scenarios.readers.homes import here
     from compactlab.scenarios.readers.transcript import read
@@ -131,7 +131,7 @@ def _described(client: str, file: Path) -> str:
 
 
 def steps(options: list[str], jobs: int | None) -> tuple[Step, ...]:
-    """What is done with a transcript: other commands, as they are."""
+    """The steps for a transcript: other commands, unchanged."""
     from compactlab.cli.tune import PAGE
     from compactlab.reports.serve.jobs import Step
 
@@ -139,7 +139,7 @@ def steps(options: list[str], jobs: int | None) -> tuple[Step, ...]:
         return ["audit", str(transcript), "--html", str(folder / "audit.html"), *options]
 
     def tune(folder: Path, transcript: Path, chosen: str) -> list[str]:
-        # Of one session nothing can be said about whether summaries say anything.
+        # One session cannot show an effect of summaries.
         words = ["tune", str(transcript), "--strategies", chosen, "--no-controls"]
         workers = str(jobs or os.cpu_count() or 1)
         return [*words, "--jobs", workers, "--out", str(folder / "tuned"), *options]
@@ -152,12 +152,12 @@ def steps(options: list[str], jobs: int | None) -> tuple[Step, ...]:
 
 @contextmanager
 def _ending(server: Server) -> Iterator[None]:
-    """However it ends, end the work and delete what it has of the transcript."""
+    """Always end the work and delete the data of the transcript."""
 
     def terminate(number: int, _: Any) -> NoReturn:
         sys.exit(_BY_SIGNAL + number)
 
-    # What is ignored stays so: of SIGHUP, nohup wants that.
+    # Ignored signals stay ignored, as nohup requires for SIGHUP.
     heard = [each for each in _ENDING if signal.getsignal(each) != signal.SIG_IGN]
     before = [signal.signal(each, terminate) for each in heard]
     try:
@@ -168,7 +168,7 @@ def _ending(server: Server) -> Iterator[None]:
     finally:
         heard, before = [*heard, signal.SIGINT], [*before, signal.getsignal(signal.SIGINT)]
         for each in heard:
-            signal.signal(each, signal.SIG_IGN)  # once is enough
+            signal.signal(each, signal.SIG_IGN)  # ignore repeated signals
         server.server_close()
         server.stop()
         for each, earlier in zip(heard, before, strict=True):

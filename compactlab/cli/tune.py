@@ -1,4 +1,4 @@
-"""``compactlab tune``: at what size to compact, found in one's own sessions."""
+"""``compactlab tune``: find the size at which to compact, from the user's own sessions."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def _search(options: dict[str, Any]) -> Search:
 
 
 def _strategies(given: Sequence[str]) -> list[str]:
-    """Specs, of which an option may hold several, with commas outside of their parentheses."""
+    """Specs; an option may hold several, with commas outside of parentheses."""
     specs: list[str] = []
     for text in given or (_CLIENT,):
         depth, piece = 0, ""
@@ -247,7 +247,7 @@ def _rehearse(
     target: Target,
     options: dict[str, Any],
 ) -> None:
-    """Say what the first round under each window would run, and how long that would take."""
+    """Print what the first round under each window would run, and for how long."""
     from compactlab.cli.dry_run import rehearse
     from compactlab.reports.tune.search import AT_ONCE
     from compactlab.reports.tune.survey import selections, survey
@@ -267,13 +267,13 @@ def _rehearse(
 
 
 def _finish(found: TuningResult, out: Path, *, as_json: bool) -> None:
-    """Print, write the page and the figures, and name what could not be read."""
+    """Print the report, write the page and the figures, and report unreadable sources."""
     from compactlab.reports.charts.palette import COLOURS
     from compactlab.reports.render import html, json, terminal
     from compactlab.reports.render.document import Document
     from compactlab.reports.tune.report import SCRIPTS, page, report
 
-    # What is rendered, and not what was found: that holds arrays, in which there is no text.
+    # Redact the rendered values: the result holds arrays, which contain no text.
     document, drawn = (shown(Document(made(found).blocks)) for made in (report, page))
     figures = json.write(Document((), data=partial(shown, found.data())), indent=1)
     write_file(out / DATA, figures)

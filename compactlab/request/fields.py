@@ -1,4 +1,4 @@
-"""What the fields and tables of an experiment file may hold, checked by their type hints."""
+"""Fields and tables of an experiment file, checked by their type hints."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.strategies.catalogue import STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 
-# Fields of strategies, scenarios and summarisers: what they take, and how JSON Schema says so.
+# Fields of strategies, scenarios and summarisers: their values and their JSON Schema.
 
 _WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "text"}
 
 
 def hints_of(cls: type) -> dict[str, Any]:
-    """The hints of a class's fields; a UsageError, if those of a user's class cannot be read."""
+    """The hints of a class's fields; raises a UsageError if a user's class has invalid ones."""
     try:
         return get_type_hints(cls)
     except Exception as error:
@@ -47,7 +47,7 @@ def hints_of(cls: type) -> dict[str, Any]:
 
 
 def takes_list(hint: Any) -> bool:
-    """Whether a list is one value of a field.
+    """Whether a single value of a field is a list.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def takes_list(hint: Any) -> bool:
 
 
 def wording(words: str) -> WrapValidator:
-    """Call what is taken by some words, whatever is wrong inside."""
+    """Describe the valid values in words, whatever error occurs inside."""
 
     def check(value: Any, inner: Callable[[Any], Any]) -> Any:
         try:
@@ -78,15 +78,14 @@ def _no(words: str) -> PydanticCustomError:
 
 @cache
 def adapter(hint: Any) -> TypeAdapter[Any]:
-    """Checks values of a file by the hint of a field."""
+    """The validator of a file's values for a hint."""
     return TypeAdapter(_in_toml(hint), config=ConfigDict(strict=True))
 
 
 def _in_toml(hint: Any) -> Any:
-    """What a file says for a hint: no None, and lists for all that holds several.
+    """The hint for values in TOML: without None, and with lists for all collections.
 
-    A hint that is of another kind than those of built-in fields takes anything; the class itself
-    judges it.
+    A hint of an unknown kind accepts anything; the class itself validates it.
     """
     kinds = [kind for kind in get_args(hint) if kind is not NoneType]
     if hint in _WORDS or get_origin(hint) is Literal:
@@ -119,25 +118,25 @@ def _word(hint: Any) -> str:
 
 
 class TomlSchema(GenerateJsonSchema):
-    """Writes schemas of files of TOML, which has no null: who wants none leaves the key out."""
+    """Writes schemas of TOML files, which have no null: an absent key stands for None."""
 
     def nullable_schema(self, schema: NullableSchema) -> JsonSchemaValue:
-        """What it is where it is there."""
+        """The schema without null."""
         return self.generate_inner(schema["schema"])
 
     def default_schema(self, schema: WithDefaultSchema) -> JsonSchemaValue:
-        """What it is, with its default, if that is not none."""
+        """The schema with its default, unless that is None."""
         if schema.get("default") is None:
             return self.generate_inner(schema["schema"])
         return super().default_schema(schema)
 
     def normalize_name(self, name: str) -> str:
-        """The name of a table: that of its class, without saying that it is one."""
+        """The name of a table: its class without the suffix "Table"."""
         return super().normalize_name(name).removesuffix("Table").lower()
 
 
 def fields_schema(cls: type) -> dict[str, JsonSchemaValue]:
-    """What the fields of a class take, by name: a value, or in a grid also a list of them."""
+    """The schemas of a class's fields: a value, or in a grid also a list of values."""
     hints, meanings = hints_of(cls), _meanings(cls)
     properties = {}
     for field in dataclasses.fields(cls):
@@ -154,7 +153,7 @@ def fields_schema(cls: type) -> dict[str, JsonSchemaValue]:
 
 
 def _meanings(cls: type) -> dict[str, str]:
-    """What docstrings say of the fields of a class and of those above it."""
+    """The descriptions of fields in the docstrings of a class and its bases."""
     meanings: dict[str, str] = {}
     for each in reversed(cls.__mro__):
         section = re.search(
@@ -170,32 +169,32 @@ def _meanings(cls: type) -> dict[str, str]:
     return meanings
 
 
-# What a table among conversations, strategies or summarisers of an experiment file may say.
+# Tables of conversations, strategies or summarisers in an experiment file.
 
-# What only the JSON Schema says: what a file may have before it is written out, and names.
+# For the JSON Schema only: the form of values before expansion, and known names.
 
 
 @dataclass(frozen=True)
 class InFile:
-    """What a file may have, where a run takes it written out."""
+    """The form of a value in a file, if a run takes it expanded."""
 
     kind: Any
 
     def __get_pydantic_json_schema__(
         self, _: CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        """The schema of what a file may have."""
+        """The schema of the value in a file."""
         return handler(TypeAdapter(self.kind).core_schema)
 
 
 def list_in_file(kind: Any, *, alone: bool = False) -> InFile:
-    """A list of something in a file, or also one alone."""
+    """A list in a file; with ``alone``, a single item may replace it."""
     several = Annotated[list[kind], Field(min_length=1)]
     return InFile(kind | several if alone else several)
 
 
 def names(known: Callable[[], Iterable[str]], **other: Any) -> Callable[[JsonSchemaValue], None]:
-    """Names that an editor completes, and which other texts are allowed: by default none."""
+    """Add names for completion in editors; ``other`` describes further valid texts."""
 
     def extra(schema: JsonSchemaValue) -> None:
         text = {key: schema.pop(key) for key in ("type", "minLength") if key in schema}
@@ -206,12 +205,12 @@ def names(known: Callable[[], Iterable[str]], **other: Any) -> Callable[[JsonSch
 
 
 def _text_like(known: Callable[[], Iterable[str]]) -> Any:
-    """A spec: mostly a name."""
+    """A spec, usually a name."""
     return Annotated[str, Field(json_schema_extra=names(known, type="string", minLength=1))]
 
 
 def _cases(key: str, known: Callable[[], Mapping[str, type]]) -> Callable[[JsonSchemaValue], None]:
-    """Which fields a table has, by the name in it."""
+    """The fields of a table, by the name in it."""
 
     def extra(schema: JsonSchemaValue) -> None:
         schema["allOf"] = [
@@ -234,12 +233,12 @@ def _summarizers() -> dict[str, type]:
 
 
 def scenarios() -> dict[str, type]:
-    """All scenarios, and the suite, which has the fields of any."""
+    """All scenarios and the suite, which has the fields that all scenarios share."""
     known = SCENARIOS.usable()
     return dict(sorted({**known, SUITE: next(iter(known.values()))}.items()))
 
 
-# The tables. Their first keys say what they are; those that name a class have its fields besides.
+# The tables. Their first key is their kind; tables that name a class also have its fields.
 
 Text = Annotated[str, Field(min_length=1)]
 _Name = Annotated[Text, wording("a name")]
@@ -254,7 +253,7 @@ _Seeds = Annotated[
 
 
 class Table(BaseModel, extra="forbid", strict=True):
-    """Any of them."""
+    """The base of all tables."""
 
 
 class StrategyTable(

@@ -63,29 +63,29 @@ from compactlab.strategies import catalogue as strategies
 from compactlab.strategies.line_up import ALL, ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, known_summarizer
 
-# What an experiment file names, written out: texts and tables become specs, one by one.
+# Expands an experiment file: texts and tables become specs.
 
 _T = TypeVar("_T", bound=Table)
 
-# Strategies, conversations or summarisers of a file, with its grids written out, and entries of any
-# list: more is a slip.
+# The maximum of strategies, conversations or summarisers after expansion, and of entries in a list:
+# more is a mistake.
 LIMIT = 100_000
-# Keys of a table: no class has so many fields.
+# The maximum of keys in a table: no class has as many fields.
 _KEYS = 1_000
-# Faults after which nothing more is read: to name the nearest right names takes time.
+# After this many faults reading stops: suggestions of similar names take time.
 _FAULTS = 1_000
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """Writes out what a file in a folder names; what is wrong is collected."""
+    """Expands the names in a file, and collects its faults."""
 
     folder: Path
     faults: Faults
-    allow_code: bool = False  # whether programs, and classes in files, may be named
+    allow_code: bool = False  # whether the file may name programs and classes in files
 
     def strategies(self, given: Any) -> list[str]:
-        """The specs of the strategies, each once."""
+        """The specs of the strategies, without duplicates."""
         choices = [
             self._strategy(each, place)
             for place, named in self._items("strategies", given)
@@ -128,7 +128,7 @@ class Expansion:
         find: Callable[[str], type],
         foreign: Callable[[str], Any] | Literal[False],
     ) -> Choice | None:
-        """What a table stands for that names a class; code of others is built by ``foreign``."""
+        """The specs of a table that names a class; ``foreign`` builds plug-in classes."""
         with self.faults.at((*place, "name")):
             self._allow(name)
             if foreign:
@@ -138,7 +138,7 @@ class Expansion:
         return None
 
     def _allow(self, text: str) -> None:
-        """Refuse to start code that somebody who was given this file may not have seen."""
+        """Refuse to start code that the receiver of this file may not have seen."""
         if not self.allow_code and (code := strategies.code_in(text)):
             raise UsageError(
                 f"{code} is code, which a file may start only with --allow-code: read it first"
@@ -161,7 +161,7 @@ class Expansion:
         return pipe(place, whole) if len(whole) == len(parts) else None
 
     def conversations(self, given: Any) -> list[str | Seeded]:
-        """Paths, patterns and specs of scenarios; with those that have some, their own seeds."""
+        """Paths, patterns and specs of scenarios, with their own seeds if they have any."""
         choices: list[tuple[Choice, Sequence[int] | None]] = []
         for place, each in self._items("conversations", given):
             if isinstance(each, str):
@@ -216,7 +216,7 @@ class Expansion:
         return relative_path(self.folder, given) if is_file else given
 
     def _check(self, name: str, place: Place, files: bool = False) -> None:
-        """Say what is wrong with the name of files, or also of a scenario."""
+        """Report invalid names of files; unless ``files``, scenarios are valid, too."""
         with self.faults.at(place):
             paths = [Path(name)] if files and not is_pattern(name) else meant(name)[0]
             for path in paths:
@@ -224,7 +224,7 @@ class Expansion:
                     self.faults.add(place, f"{path}: there is no such file or folder")
 
     def summarizers(self, given: Any) -> list[str]:
-        """The specs of the summarisers, each once; one may stand without a list."""
+        """The specs of the summarisers, without duplicates; a single one needs no list."""
         items: Iterable[tuple[Place, Any]] = [(("summarizer",), given)]
         if isinstance(given, list):
             items = self._items("summarizer", given)
@@ -258,7 +258,7 @@ class Expansion:
             yield place, each
 
     def _table(self, given: Any, place: Place, *kinds: type[_T]) -> _T | None:
-        """A table of the kind whose first key it has."""
+        """The table of the kind whose first key it has."""
         by_key = {next(iter(kind.model_fields)): kind for kind in kinds}
         if not isinstance(given, dict):
             self.faults.add(place, f"must be text or a table, not {quoted(given)}")
@@ -290,16 +290,16 @@ def _seeds(given: int | list[int] | None) -> Sequence[int] | None:
     return range(given) if isinstance(given, int) else tuple(dict.fromkeys(given))
 
 
-# TOML has whole numbers of 64 bits.
+# TOML integers have 64 bits.
 _LARGEST = 2**63
 
 
 def _in_list(given: Any) -> Any:
-    """What may also stand alone."""
+    """A list from a single text."""
     return [given] if isinstance(given, str) else given
 
 
-# What a file takes of a setting, where its kind does not say that.
+# Types of settings in a file, if the kind of the setting does not determine them.
 _IN_FILE: dict[str, Any] = {
     "conversations": Annotated[
         list[str | Seeded], Field(min_length=1), list_in_file(Text | FilesTable | ScenarioTable)
@@ -335,7 +335,7 @@ _BY_KIND: dict[str, Any] = {
 
 
 def _field(name: str, setting: SettingInfo) -> tuple[Any, Any]:
-    """The type of a setting in a file, and pydantic's field with its default, range and help."""
+    """The type of a setting in a file, and its pydantic field with default, range and help."""
     hint = _IN_FILE.get(name, _BY_KIND[setting.kind])
     if setting.default is None:
         hint = hint | None
@@ -348,7 +348,7 @@ def _field(name: str, setting: SettingInfo) -> tuple[Any, Any]:
         "gt": setting.above,
         "le": setting.most,
     }
-    # A limit of None is no limit; a default of None is one.
+    # A limit of None is no limit; a default of None is a default.
     field: Any = Field
     return hint, field(**{k: v for k, v in given.items() if v is not None or k == made})
 
@@ -356,11 +356,11 @@ def _field(name: str, setting: SettingInfo) -> tuple[Any, Any]:
 class _Loaded(BaseModel, extra="forbid", strict=True, frozen=True):
     @classmethod
     def load(cls, path: Path | None, options: dict[str, Any], *, allow_code: bool = False) -> Any:
-        """Read a file, and let options win over it.
+        """Read a file; options override it.
 
-        Only with ``allow_code`` may the file name programs, or classes in files. Paths in it are
-        taken from where it stands; seeds among the options are those of all conversations. Raises
-        an InputError that names all that is unknown or wrong in the file.
+        The file may name programs and classes in files only with ``allow_code``. Its paths are
+        relative to its folder. Seeds among the options apply to all conversations. Raises an
+        InputError that lists all faults of the file.
         """
         faults = Faults()
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
@@ -394,7 +394,7 @@ ExperimentSettings = _create(
 
 
 def _written_out(expansion: Expansion, data: dict[str, Any]) -> dict[str, Any]:
-    """What a file says, with its paths found and its grids written out; without what is wrong."""
+    """The data of a file with resolved paths and expanded grids, without invalid values."""
     folder, faults = expansion.folder, expansion.faults
     odd = {key for key, value in data.items() for _ in _oddities(value, (key,), faults)}
     data = {key: value for key, value in data.items() if key not in odd}
@@ -415,7 +415,7 @@ def _written_out(expansion: Expansion, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def _oddities(value: Any, place: Place, faults: Faults) -> Iterator[Place]:
-    """What TOML has and no setting takes: dates, numbers or lists without bounds."""
+    """Values that TOML permits and no setting takes: dates, infinite numbers, huge lists."""
     if isinstance(value, dict | list):
         limit, entries = (_KEYS, "keys") if isinstance(value, dict) else (LIMIT, "entries")
         if len(value) > limit:
@@ -438,7 +438,7 @@ def _oddities(value: Any, place: Place, faults: Faults) -> Iterator[Place]:
 
 
 def _check_names(data: dict[str, Any], options: dict[str, Any], faults: Faults) -> None:
-    """Say which names in a file are not known; what is of another type is pydantic's to find."""
+    """Report unknown names in a file; pydantic reports wrong types."""
 
     def check(key: str, find: Callable[[str], object]) -> None:
         for place, each in each_of(data.get(key), (key,)).items():

@@ -1,4 +1,4 @@
-"""Grids: a table of an experiment file that stands for each combination of its lists."""
+"""Grids: a table of an experiment file that stands for every combination of its lists."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from compactlab.sim.replay.strategy import Pipeline, Strategy
 
 EMPTY = "an empty list leaves nothing to run"
 
-Point = tuple[str, Any]  # a spec, and what was built by it
+Point = tuple[str, Any]  # a spec, and the object that it builds
 
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """Something that stands for some specs."""
+    """A value that stands for one or more specs."""
 
-    size: int  # for how many
-    # Each spec with what it builds; what cannot be built is a fault.
+    size: int  # number of specs
+    # Each spec with its object; a spec that cannot be built is a fault.
     points: Callable[[Faults], Iterable[Point]]
 
 
 def fixed(text: str, made: Any) -> Choice:
-    """One spec, as somebody wrote it."""
+    """A single spec."""
     return Choice(1, lambda faults: [(text, made)])
 
 
 def pipe(place: Place, parts: Sequence[Choice]) -> Choice:
-    """Pipelines: each combination of the points of its parts; the first part varies slowest."""
+    """Pipelines: every combination of the specs of its parts; the first part varies slowest."""
 
     def points(faults: Faults) -> Iterator[Point]:
         for chosen in product(*[list(part.points(faults)) for part in parts]):
@@ -43,7 +43,7 @@ def pipe(place: Place, parts: Sequence[Choice]) -> Choice:
             try:
                 made = steps[0] if len(steps) == 1 else Pipeline(steps)
             except UsageError as error:
-                # Without the spec before it, which is another one at each point.
+                # Without the previous spec, which differs at each point.
                 faults.add(place, str(error).rpartition(": ")[2])
                 continue
             yield " + ".join(text for text, _ in chosen), made
@@ -58,7 +58,7 @@ def read_grid(
     place: Place,
     faults: Faults,
 ) -> Choice | None:
-    """The grid of a dataclass, by a table's values of its fields; None, if any of them is wrong."""
+    """The grid of a dataclass from a table of its fields; None if any value is invalid."""
     found = _axes(cls, table, place)
     return _grid(name, place, found, faults, lambda text, values: cls(**values))
 
@@ -72,10 +72,10 @@ def read_apart(
     find: Callable[[], type],
     make: Callable[[str], Any],
 ) -> Choice | None:
-    """The grid of a class that shall not be loaded into this process.
+    """The grid of a class that must not be loaded into this process.
 
-    ``find`` finds the class, in a process of its own; ``make`` builds what stands for it here, of
-    a spec. Raises a UsageError, if it cannot be found.
+    ``find`` finds the class in a separate process; ``make`` builds its stand-in here from a spec.
+    Raises a UsageError if it cannot be found.
     """
     outcome = isolated(lambda: _axes(find(), table, place), PATIENCE)
     if outcome.value is None:
@@ -85,7 +85,7 @@ def read_apart(
         try:
             return make(text)
         except UsageError as error:
-            # The name of the class stands in front of what it says.
+            # The message begins with the name of the class.
             raise UsageError(str(error).partition(": ")[2] or str(error)) from None
 
     return _grid(name, place, outcome.value, faults, made)
@@ -98,7 +98,7 @@ def _grid(
     faults: Faults,
     make: Callable[[str, Mapping[str, Any]], Any],
 ) -> Choice | None:
-    """Each combination of the values that fields take; the first field varies slowest."""
+    """Every combination of the values of fields; the first field varies slowest."""
     axes, messages = found
     faults.extend(messages)
 
@@ -110,7 +110,7 @@ def _grid(
             try:
                 yield text, make(text, values)
             except (UsageError, ValueError, TypeError) as error:
-                # A message begins with the name of the field that it is about.
+                # Messages begin with the name of their field.
                 field, _, rest = str(error).partition(" ")
                 places = {f: at for f, (at, _) in zip(axes, chosen, strict=True)}
                 faults.add(*((places[field], rest) if field in places else (place, str(error))))
@@ -122,7 +122,7 @@ Axes = dict[str, dict[Place, Any]]
 
 
 def _axes(cls: type, table: Mapping[str, Any], place: Place) -> tuple[Axes, list[Fault]]:
-    """The values of fields, by field and by place; and those that do not fit."""
+    """The values of fields, by field and by place; and the invalid ones as faults."""
     faults, axes = Faults(), Axes()
     names = [field.name for field in dataclasses.fields(cls) if field.init]
     with faults.at(place):
@@ -147,7 +147,7 @@ def _axis(value: Any, hint: Any, place: Place, faults: Faults) -> dict[Place, An
 
 
 def _is_grid(value: Any, hint: Any) -> bool:
-    """Whether a list holds values of a field, and is not one itself."""
+    """Whether a list holds several values of a field, and is not a value itself."""
     if not isinstance(value, list) or not takes_list(hint):
         return isinstance(value, list)
     return bool(value) and all(isinstance(each, list) for each in value)

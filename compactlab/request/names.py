@@ -1,4 +1,4 @@
-"""From what people write to what the engine takes: names to objects."""
+"""Conversion of the user's names to the engine's objects."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ from compactlab.strategies.summarizers.catalogue import find_summarizer, known_s
 from compactlab.strategies.summarizers.llm import Llm
 
 OPEN = "open"
-# Families of metrics for which the states of facts are followed.
+# Families of metrics that need the states of facts.
 _FOLLOWED = ("memory", "facts")
 
 
 def models_of(names: Iterable[str], catalogue: Catalogue) -> tuple[str, ...]:
-    """Each model once, by the name that it has in the catalogue, however it was written.
+    """Each model once, by its name in the catalogue.
 
-    A name that a user wrote must be known; one in a recording may fail its own rows.
+    A name from the user must be known; an unknown one in a recording only fails its own rows.
     """
     try:
         known = [n if n == RECORDED else catalogue.find(n).name for n in names]
@@ -51,7 +51,7 @@ def models_of(names: Iterable[str], catalogue: Catalogue) -> tuple[str, ...]:
 
 
 def check_specs(strategies: Iterable[Strategy]) -> None:
-    """A spec is a strategy's name in every table, so no two may have the same."""
+    """Check that specs are unique: a spec is the name of a strategy in every table."""
     known: dict[str, Strategy] = {}
     for strategy in strategies:
         other = known.setdefault(strategy.spec, strategy)
@@ -62,24 +62,24 @@ def check_specs(strategies: Iterable[Strategy]) -> None:
 
 
 def several(given: Any, alone: tuple[type, ...]) -> list[Any]:
-    """A list of what was given, also where one thing was given alone."""
+    """A list, also from a single item."""
     return [given] if isinstance(given, alone) else list(given)
 
 
 def strategy_of(strategy: Strategy | str) -> Strategy:
-    """A strategy, or the one that a spec names."""
+    """A strategy, also from its spec."""
     return find_strategy(strategy) if isinstance(strategy, str) else strategy
 
 
 def planned_strategy(strategy: Strategy | str) -> Strategy:
-    """A strategy, or the one that a spec names, whose code is not loaded if it is not ours."""
+    """A strategy, also from its spec; plug-in code is not loaded."""
     if not isinstance(strategy, str) and any(isinstance(p, Exec) for p in strategy.parts):
         strategy = strategy.spec
     return known_strategy(strategy) if isinstance(strategy, str) else strategy
 
 
 def summarizer_of(summarizer: Summarizer | str, answers: str | Path | None = None) -> Summarizer:
-    """A summariser, or the one that a spec names; recorded answers are in a folder."""
+    """A summariser, also from its spec; ``answers`` is the folder of recorded answers."""
     found = find_summarizer(summarizer) if isinstance(summarizer, str) else summarizer
     (answered,) = answered_by(asker_of(answers), [found])
     return answered
@@ -88,7 +88,7 @@ def summarizer_of(summarizer: Summarizer | str, answers: str | Path | None = Non
 def planned_summarizer(
     summarizer: Summarizer | str, answers: str | Path | None = None
 ) -> Summarizer:
-    """The same, whose code is not loaded if it is not ours."""
+    """A summariser, also from its spec; plug-in code is not loaded."""
     (answered,) = answered_by(asker_of(answers), [_known(summarizer)])
     return answered
 
@@ -100,7 +100,7 @@ def _known(summarizer: Summarizer | str) -> Summarizer:
 def summarizers_of(
     summarizer: Summarizer | str | Iterable[Summarizer | str],
 ) -> tuple[Summarizer, ...]:
-    """Summarisers, or those that specs name, each once: one alone, or several.
+    """Summarisers, also from specs, without duplicates: a single one or several.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def asker_of(
     budget: float | None = None,
     models_file: str | Path | None = None,
 ) -> Asker | None:
-    """Who answers in the place of language models; None where no folder of answers is named."""
+    """The source of language models' answers; None without a folder of answers."""
     if answers is None:
         if ask == "record" or budget is not None:
             raise UsageError("answers are recorded into a folder: name it with --answers")
@@ -133,12 +133,12 @@ def asker_of(
 
 
 def answered_by(asker: Asker | None, summarizers: Iterable[Summarizer]) -> tuple[Summarizer, ...]:
-    """Summarisers, those that ask a language model with who answers them.
+    """Summarisers, with the source of answers for those that call a language model.
 
     Raises
     ------
     InputError, UsageError
-        If one cannot be answered, whatever it will ask.
+        If one can never be answered.
     """
     answered = tuple(
         each.answered_by(asker or each.asker) if isinstance(each, Llm) else each
@@ -151,7 +151,7 @@ def answered_by(asker: Asker | None, summarizers: Iterable[Summarizer]) -> tuple
 
 
 def churn_of(churn: Churn | str | Path | None) -> Churn | None:
-    """What an audit measured, or what it wrote into a file."""
+    """A measured churn, also from the file of an audit."""
     return read_churn(Path(churn)) if isinstance(churn, str | Path) else churn
 
 
@@ -175,13 +175,13 @@ def loop_of(loop: ClosedLoop | str | None) -> ClosedLoop | None:
     return build(ClosedLoop, arguments)
 
 
-# What measures the strategies: what a prompt loses where nothing is touched, and where nothing is
-# kept; of recordings, what was done.
+# Bounds to compare with: the prompt unchanged, nothing kept, and for recordings the recorded
+# prompts.
 _BOUNDS, _OF_RECORDINGS = ("keep_all", "keep_none"), "as_recorded"
 
 
 def bounds_of(strategies: Iterable[Strategy], *, recorded: bool) -> tuple[Strategy, ...]:
-    """The bounds that are replayed beside strategies: those that are none of them.
+    """The bounds to replay in addition: those that are not among the strategies.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def bounds_of(strategies: Iterable[Strategy], *, recorded: bool) -> tuple[Strate
 
 
 def distance_of(tokens: int) -> int:
-    """A distance at which recall is measured, in tokens; 0 for the one that fits the window.
+    """A valid distance of recall in tokens; 0 selects it by the window.
 
     Raises a UsageError for any other.
     """
@@ -205,9 +205,9 @@ def distance_of(tokens: int) -> int:
 
 
 def metrics_of(names: Iterable[str]) -> tuple[str, ...]:
-    """Names of metrics, in the order of the table: those named, also by family; else all.
+    """Names of metrics in the order of the table: those named, also by family; by default all.
 
-    Those by which reports judge whether a strategy can be used are always among them.
+    The metrics that decide whether a strategy is usable are always included.
 
     Examples
     --------
@@ -219,10 +219,10 @@ def metrics_of(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
-    """Names of tables, in the order in which they are listed; without any, the usual ones.
+    """Names of tables in canonical order; without any, the usual ones.
 
-    Those are without the trace, and with facts, lags and views only if a figure of memory is
-    computed, for which facts must be followed.
+    The usual ones exclude the trace. They include facts, lags and views only if a metric of memory
+    needs the states of facts.
 
     Examples
     --------
@@ -241,11 +241,11 @@ def tables_of(names: Iterable[str], metrics: Iterable[str]) -> tuple[str, ...]:
     return tuple(name for name in USUAL if wanted or name not in ("facts", "lags", "views"))
 
 
-# Paths that stand in a file, which are taken from the file's own folder.
+# Paths in a file, which are relative to the file's folder.
 
 
 def relative_path(folder: Path, name: str) -> str:
-    """A path or a pattern, taken from a folder if it leads to something there; else as it is."""
+    """A path or pattern relative to a folder, if it exists there; else unchanged."""
     try:
         if (folder / name).exists():
             return str(folder / name)
@@ -253,19 +253,19 @@ def relative_path(folder: Path, name: str) -> str:
             pattern = str(Path(glob.escape(str(folder)), name))
             if next(files_like(pattern), None) is not None:
                 return pattern
-    except (OSError, ValueError):  # too long, or no text that could be a path
+    except (OSError, ValueError):  # too long, or not a valid path
         pass
     return name
 
 
 def relative_conversation(folder: Path, text: str) -> str:
-    """A path, a pattern or a scenario's spec, whose profile may be a file."""
+    """A path, a pattern or the spec of a scenario; its profile may be a file."""
     path = relative_path(folder, text)
     return path if path != text else relative_profile(folder, text)
 
 
 def relative_profile(folder: Path, text: str) -> str:
-    """The spec of a scenario or a summariser, with the file of its profile taken from a folder."""
+    """The spec of a scenario or summariser, with its profile's file relative to a folder."""
 
     def profile(match: re.Match[str]) -> str:
         return repr(relative_path(folder, match[2]))
@@ -274,16 +274,16 @@ def relative_profile(folder: Path, text: str) -> str:
 
 
 def relative_strategy(folder: Path, text: str) -> str:
-    """The spec of a strategy, pipeline or summariser, its classes and programs from a folder."""
+    """The spec of a strategy, pipeline or summariser, with classes and programs from a folder."""
 
     def command(match: re.Match[str]) -> str:
         given = str(ast.literal_eval(match[2]))
         found = relative_command(folder, given)
         return match[0] if found == given else f"{match[1]}{found!r}"
 
-    with suppress(SyntaxError, ValueError):  # of a text that is none, which its reader will say
+    with suppress(SyntaxError, ValueError):  # invalid texts are reported by their reader
         text = _COMMAND.sub(command, text)
-    # Begun at the beginning of a word only, it takes no longer than the text is long.
+    # It starts only at the beginning of a word, so that the time is linear in the text.
     return re.sub(
         r"(?<![^\s+])[^\s+]+\.py(?=:)", lambda match: relative_path(folder, match[0]), text
     )
@@ -296,13 +296,13 @@ _COMMAND = re.compile(
 
 
 def relative_command(folder: Path, command: str) -> str:
-    """A command, with the files that its words name taken from a folder; as it is without any.
+    """A command whose words become paths if a folder has such files; else unchanged.
 
-    The program itself is a file if it has a slash; else it is looked up as always.
+    The program itself is a file if it has a slash; otherwise it is found on the PATH.
     """
     try:
         first, *rest = shlex.split(command)
-    except ValueError:  # its reader will say
+    except ValueError:  # its reader reports it
         return command
     words = [relative_path(folder, first) if "/" in first else first]
     words += [relative_path(folder, word) for word in rest]
@@ -310,6 +310,6 @@ def relative_command(folder: Path, command: str) -> str:
 
 
 def relative_class(folder: Path, name: str) -> str:
-    """The name of a class, with its file taken from a folder."""
+    """The name of a class, with its file relative to a folder."""
     file, colon, cls = name.rpartition(":")
     return f"{relative_path(folder, file)}:{cls}" if colon and file.endswith(".py") else name

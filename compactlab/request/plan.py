@@ -1,4 +1,4 @@
-"""From names to an experiment: what is asked for is found, checked and put together."""
+"""Make an experiment from names: find, check and combine its parts."""
 
 from __future__ import annotations
 
@@ -51,14 +51,14 @@ def plan(
     bounds: bool = False,
     **settings: Unpack[Settings],
 ) -> Experiment:
-    """Put an experiment together, without running it; see :func:`run`.
+    """Make an experiment without running it; see :func:`run`.
 
     Parameters
     ----------
     asker
-        Who answers in the place of language models; by default what ``answers`` holds.
+        The source of language models' answers; by default the recorded ones in ``answers``.
     bounds
-        Whether the bounds are replayed beside the strategies.
+        Whether the bounds are replayed in addition to the strategies.
     """
     chosen = completed(settings)
     catalogue = known_models(chosen["models_file"])
@@ -77,7 +77,7 @@ def plan(
     )
     writers = answered_by(asker, summarizers_of(chosen["summarizer"]))
     forget()
-    by_key = {source.key: source for source in (*_held(held, seeds), *inputs)}  # each once
+    by_key = {source.key: source for source in (*_held(held, seeds), *inputs)}  # without duplicates
     recorded = any(source.stem for source in inputs) or any(each.recorded for each in held)
     return Experiment(
         tuple(by_key.values()),
@@ -92,7 +92,7 @@ def plan(
 
 
 def _held(conversations: Iterable[Conversation], seeds: int) -> Iterator[Source]:
-    """Sources of conversations that are at hand, by their seeds."""
+    """Sources of conversations in memory, by their seeds."""
     for each in conversations:
         digest = partial(attrgetter("digest"), each)
         for seed in range(seeds):
@@ -100,7 +100,7 @@ def _held(conversations: Iterable[Conversation], seeds: int) -> Iterator[Source]
 
 
 def _setting(chosen: Settings, catalogue: Catalogue) -> Setting:
-    """What all replays have in common."""
+    """The setting that all replays share."""
     metrics = metrics_of(several(chosen["metrics"], (str,)))
     tables = tables_of(several(chosen["tables"], (str,)), metrics)
     return Setting(

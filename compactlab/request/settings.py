@@ -1,7 +1,7 @@
 """The settings of a run: each is declared here, once, with its type, range, default and help.
 
-What follows from it: the options of the commands, the keys of an experiment file with their JSON
-Schema, the arguments of :func:`compactlab.run`, and the table in docs/experiments.md.
+Derived from it are the options of commands, the keys of an experiment file with their JSON Schema,
+the arguments of :func:`compactlab.run`, and the table in docs/experiments.md.
 """
 
 import os
@@ -24,30 +24,30 @@ Kind = Literal["text", "path", "folder", "texts", "integer", "number", "flag"]
 
 @dataclass(frozen=True)
 class SettingInfo:
-    """What is known of a setting beside its name and its type in Python.
+    """The declaration of a setting, except its name and its type in Python.
 
     Parameters
     ----------
     kind
-        What an option and a file take.
+        The type of its option and of its key in a file.
     help
-        What it does, in one or two sentences.
+        Its effect, in one or two sentences.
     default
-        Its value where nobody sets it; a function makes one.
+        Its default value, or a function that makes one.
     absent
-        What holds without it, in words, where the default does not say that.
+        The behaviour without it, in words, if the default does not say that.
     least, above, most
-        The range of a number: from, more than, up to.
+        The range of a number: minimum, exclusive minimum, maximum.
     options
-        The names of its option, if that is not called as the setting.
+        The names of its option, if they differ from the setting's name.
     metavar
-        What stands for its value in ``--help``.
+        The placeholder of its value in ``--help``.
     choices
-        The only values that it takes.
+        The valid values.
     in_python
-        The default of :func:`compactlab.run`, where that is another one.
+        The default of :func:`compactlab.run`, if it differs.
     in_file
-        Whether an experiment file may hold it.
+        Whether an experiment file may contain it.
     """
 
     kind: Kind
@@ -85,7 +85,7 @@ def _cores() -> int:
     return os.cpu_count() or 1
 
 
-# What is compared. These are the first arguments of `compactlab.run`.
+# The compared objects, which are the first arguments of `compactlab.run`.
 SUBJECT = {
     "conversations": SettingInfo(
         "texts",
@@ -331,12 +331,12 @@ SETTINGS: dict[str, SettingInfo] = {
 
 
 def completed(given: Settings) -> Settings:
-    """Settings, with the defaults of :func:`compactlab.run` for those that are not given.
+    """Settings, completed with the defaults of :func:`compactlab.run`.
 
     Raises
     ------
     UsageError
-        If there is no such setting, or a number is out of its range.
+        If a setting is unknown, or a number is out of its range.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""TOML files of the user, experiments and rules of gates, and what is wrong in them."""
+"""TOML files of the user (experiments and rules of gates), and their faults."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pydantic_core import ErrorDetails
 from compactlab.sim.core.errors import CompactlabError, InputError, unknown
 from compactlab.sim.core.toml import loads, read_text
 
-# What is wrong in an experiment file, each with its place in it.
+# Faults of an experiment file, with their places in it.
 
 Place = tuple[str | int, ...]
 Fault = tuple[Place, str]
-# So many are shown; a grid may be wrong at each of its points.
+# The maximum of faults shown; a grid may be invalid at each of its points.
 _SHOWN = 50
 
-# The words for what pydantic finds wrong, by the type of its error; `KIND` is an error of ours.
+# Messages for the errors of pydantic, by type; `KIND` is an error of ours.
 KIND = "kind"
 _WORDS = {
     KIND: "{words}",
@@ -39,7 +39,7 @@ _WORDS = {
 
 
 def _message(error: ErrorDetails, known: Iterable[str]) -> str:
-    """What is wrong, in our words."""
+    """The message of an error, in our words."""
     if error["type"] == "extra_forbidden":
         return unknown("key", str(error["loc"][-1]), known)
     words = _WORDS.get(error["type"], "").format(**error.get("ctx", {}))
@@ -51,7 +51,7 @@ def _message(error: ErrorDetails, known: Iterable[str]) -> str:
 
 
 class Faults:
-    """What is wrong in a file, each once, in the order in which it was found."""
+    """The faults of a file, without duplicates, in the order of their discovery."""
 
     def __init__(self) -> None:
         self._messages: dict[Fault, None] = {}
@@ -63,16 +63,16 @@ class Faults:
         return iter(self._messages)
 
     def add(self, place: Place, message: str) -> None:
-        """Say what is wrong at a place."""
+        """Add a fault at a place."""
         self._messages.setdefault((place, message))
 
     def extend(self, faults: Iterable[Fault]) -> None:
-        """Say what was found wrong elsewhere."""
+        """Add faults that were found elsewhere."""
         self._messages |= dict.fromkeys(faults)
 
     @contextmanager
     def at(self, place: Place, keys: Iterable[str] = ()) -> Iterator[None]:
-        """Whatever is raised on purpose inside is wrong at a place, which may have some keys."""
+        """Turn errors that are raised inside into faults at a place; ``keys`` are valid there."""
         try:
             yield
         except CompactlabError as error:
@@ -82,7 +82,7 @@ class Faults:
                 self.add((*place, *each["loc"]), _message(each, keys))
 
     def error(self, path: str) -> InputError:
-        """All of them as one error of a file.
+        """All faults as one error of a file.
 
         Examples
         --------
@@ -99,7 +99,7 @@ class Faults:
 
 
 def written(place: Place) -> str:
-    """A place as one would write it.
+    """A place in the usual notation.
 
     Examples
     --------
@@ -111,7 +111,7 @@ def written(place: Place) -> str:
 
 
 def each_of(value: Any, place: Place) -> dict[Place, Any]:
-    """Values by their places, where one may stand alone or several in a list.
+    """Values by their places, from a single value or a list.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def each_of(value: Any, place: Place) -> dict[Place, Any]:
 
 
 def quoted(value: object) -> str:
-    """A value as it is shown in a message: not more of it than helps.
+    """A value for a message, truncated if it is long.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def quoted(value: object) -> str:
 
 
 def parsed(path: Path, what: str) -> dict[str, Any]:
-    """Read a file of TOML, an ``experiment``, say; what is none is an error with its line."""
+    """Parse a TOML file (``what``: e.g. an experiment); raises an error with the invalid line."""
     try:
         text = read_text(path)
         return loads(text)

@@ -1,4 +1,4 @@
-"""What a comparison advises, how surely that is known, and whether it holds with other models."""
+"""The recommendation of a comparison, its significance, and whether it holds under other models."""
 
 from __future__ import annotations
 
@@ -20,37 +20,37 @@ from compactlab.reports.render.text import counted, enumerated, listed
 
 COST = "cost_usd"
 
-# The share of what is exposed that summaries have to preserve: half of it, as is usual where a
-# trial shows that a drug keeps the effect of another (ICH E10).
+# The share of the exposed facts that summaries have to preserve. Half of it is usual in trials that
+# show that a drug keeps the effect of another (ICH E10).
 PRESERVED = 0.5
-# Below this an oracle misses so much that the loss is the strategy's, whatever a summary says.
+# If even an oracle's summaries preserve less, the strategy loses the facts, not the summary.
 CEILING = 0.8
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The strategies that a reader has to know of, and the one that a rule recommends.
+    """The reference, the usable strategies and the recommendation of a comparison.
 
-    The reference is a bill that could be had (:attr:`~.comparison.Comparison.reference`).
-    Recommended is the cheapest choice that costs no more than it and is *shown* to meet
-    at least :data:`~.comparison.ENOUGH` of the needs at a long lag. If it summarises, it must also
-    be shown that its summaries preserve half of what a summary without content loses: else nobody
-    knows whether these conversations could have told a good summary from none. Both are tested for
-    all choices together, so that one recommendation in forty is wrong at most, however many there
-    are and however unevenly losses are spread (:mod:`.betting`, and Holm over choices).
+    The reference is a bill that is possible (:attr:`~.comparison.Comparison.reference`). The rule
+    recommends the cheapest choice that costs no more than the reference and that significantly
+    recalls at least :data:`~.comparison.ENOUGH` at the distance. If it summarises, its summaries
+    must also significantly preserve half of what summaries without content lose. Otherwise these
+    conversations cannot distinguish good summaries from empty ones. Both tests hold for any
+    distribution of losses (:mod:`.betting`), and Holm's correction over choices limits wrong
+    recommendations to one comparison in forty.
 
-    Nothing is recommended where needs are inferred, where no null summariser or no ``keep_none``
-    tells what forgetting looks like, and where nothing need be done.
+    Nothing is recommended if needs are inferred, if no null summariser or no ``keep_none`` was run
+    as a control, or if nothing needs to be done.
 
-    Bounds and strategies that a choice beats in cost and recall change no role: they only make it
-    less sure that what is recommended is so. What a bound would have told is not known without it.
+    Bounds and dominated strategies do not change the recommendation. They only make it less
+    certain. A bound that was not run counts as unknown.
     """
 
     comparison: Comparison
 
     @property
     def reference(self) -> Row | None:
-        """What the others are compared with; where there is a choice, there is one."""
+        """The row that the others are compared with; it exists if there is a choice."""
         return self.comparison.reference
 
     @cached_property
@@ -58,15 +58,15 @@ class Advice:
         return contrasts(self.comparison, self.reference) if self.reference else {}
 
     def cost(self, row: Row) -> Contrast | None:
-        """How its bill compares with that of the reference."""
+        """The contrast of the row's bill with that of the reference."""
         return self._against.get((row.spec, COST))
 
     def recalled(self, row: Row) -> Contrast | None:
-        """How its recall at a long lag compares with that of the reference."""
+        """The contrast of the row's recall with that of the reference."""
         return self._against.get((row.spec, self.comparison.headline))
 
     def memory(self, row: Row) -> Preservation:
-        """What it meets of the needs at a long lag, and what its summaries preserve."""
+        """The row's recall at the distance, and what its summaries preserve."""
         if row.spec not in self._memories:
             self._memories[row.spec] = preservation(self.comparison, row)
         return self._memories[row.spec]
@@ -77,7 +77,7 @@ class Advice:
 
     @cached_property
     def choices(self) -> list[Row]:
-        """What one could use, the cheapest first."""
+        """The usable strategies, the cheapest first."""
         return list(self.comparison.choices)
 
     @property
@@ -87,7 +87,7 @@ class Advice:
 
     @cached_property
     def best_recall(self) -> Row | None:
-        """The cheapest choice with the highest recall, to a tenth of a point; if known."""
+        """The cheapest choice with the highest recall, to a tenth of a point; None if unknown."""
         if self.silent == "controls":
             return None
         known = [row for row in self.choices if row.recall is not None]
@@ -95,7 +95,7 @@ class Advice:
 
     @cached_property
     def steps(self) -> list[Row]:
-        """The Pareto front; of equal recall, to a tenth of a point, the cheapest."""
+        """The Pareto front; of equal recall (to a tenth of a point) only the cheapest."""
         if self.silent == "controls":
             return []
         by_share: dict[float, Row] = {}
@@ -105,16 +105,16 @@ class Advice:
 
     @cached_property
     def knee(self) -> Row | None:
-        """Where the front bends most: beyond it recall costs more; None if it does not bend."""
+        """The knee of the Pareto front: beyond it recall costs more; None if there is none."""
         costs = [row.value(COST) for row in self.steps]
         place = knee(costs, [1 - (row.recall or 0.0) for row in self.steps]) if costs else None
         return None if place is None else self.steps[place]
 
     @cached_property
     def enough(self) -> Row | None:
-        """The cheapest choice that recalls enough in these conversations, as a plain figure.
+        """The cheapest choice whose recall, untested, is high enough in these conversations.
 
-        None where no choice does, and where these conversations do not tell what enough is.
+        None if no choice's recall is, and if these conversations cannot show recall.
         """
         if self.silent not in ("", "few"):
             return None
@@ -124,7 +124,7 @@ class Advice:
 
     @cached_property
     def silent(self) -> str:
-        """Why these conversations cannot show what a strategy recalls; empty if they can."""
+        """Why these conversations cannot show recall; empty if they can."""
         comparison = self.comparison
         known = any(row.recall is not None for row in comparison.rows)
         if not (known and any(self.memory(row).conversations for row in comparison.rows)):
@@ -151,7 +151,7 @@ class Advice:
 
     @cached_property
     def needed(self) -> int:
-        """From how many on a choice could be recommended, if it missed nothing."""
+        """The number of conversations that a choice without misses needs to be recommended."""
         number = 1
         while len(self.choices) * p_at_least(np.zeros(number), 1 - ENOUGH) > ALPHA:
             number += 1
@@ -159,19 +159,19 @@ class Advice:
 
     @cached_property
     def _forgetful(self) -> Row | None:
-        """The null strategy, if it is seen to meet less than what is demanded of a choice."""
+        """The null strategy, if its recall is below the required one."""
         null = self.comparison.row("keep_none")
         return null if null and null.recall is not None and null.recall < ENOUGH else None
 
     def p(self, row: Row) -> float:
-        """How surely a choice recalls enough, by itself and not by chance; before Holm."""
+        """The p value, before Holm, of the claim that the choice recalls too little."""
         memory = self.memory(row)
         recalls = memory.p_recalls(ENOUGH)
         return max(recalls, memory.p_preserves(PRESERVED)) if row.summarises else recalls
 
     @cached_property
     def proven(self) -> list[Row]:
-        """Choices that are shown to recall enough, the cheapest first."""
+        """Choices that significantly recall enough, the cheapest first."""
         if self.silent:
             return []
         chances = holm([self.p(row) for row in self.choices])
@@ -180,10 +180,10 @@ class Advice:
 
     @property
     def advised(self) -> Row | None:
-        """The cheapest that is shown, if it costs no more than the reference: else it is a trade.
+        """The cheapest proven choice, if it costs no more than the reference.
 
-        Which one it is does not depend on how many were compared, and only whether it is sure does:
-        the cheapest that recalls enough if it is tested alone, and that no choice beats.
+        The number of compared strategies does not change which one it is, only whether it is
+        certain. It is the cheapest undominated choice that recalls enough if tested alone.
         """
         best, reference = self._candidate, self.reference
         if best not in self.proven or best is None or reference is None or self.idle is not None:
@@ -196,19 +196,19 @@ class Advice:
         return next((row for row in front if self.p(row) <= ALPHA), None)
 
     def no_more_expensive(self, row: Row, other: Row) -> bool:
-        """Whether a cost is no higher than another, as far as the replay can tell."""
+        """Whether a cost is no higher than another, within the precision of the replay."""
         return row.value(COST) <= other.value(COST) * (1 + self.comparison.deviation)
 
     def limited(self, row: Row) -> bool:
-        """Whether not even an oracle's summaries preserve enough: the loss is the strategy's."""
+        """Whether even an oracle's summaries preserve too little: the strategy loses the facts."""
         preserved = row.figures["preserved_oracle"]
         return preserved is not None and preserved < CEILING
 
     @cached_property
     def idle(self) -> Row | None:
-        """Who kept everything, or never acted, and costs no more than the cheapest choice.
+        """A usable strategy that kept everything or never acted, and costs no more than any choice.
 
-        It has to be usable; where there is one, nothing need be done.
+        If there is one, nothing needs to be done.
         """
         best, keep_all = self.cheapest, self.comparison.row("keep_all")
         if "keep_all" in self.comparison.unknown:
@@ -224,14 +224,14 @@ class Advice:
 
     @property
     def nearest(self) -> Row | None:
-        """Without a choice: the valid candidate with the fewest calls that exceed the window."""
+        """Without a choice: the valid strategy with the fewest calls that exceed the window."""
         rows = (row for row in self.comparison.rows if not (row.control or row.as_recorded))
         sound = [row for row in rows if not (row.faulty or row.doubtful or row.sees_future)]
         return min(sound, key=lambda row: (row.value("over_window"), row.value(COST)), default=None)
 
     @cached_property
     def alike(self) -> list[tuple[Row, Contrast]]:
-        """Choices as sound as the recommended one, at a cost not significantly different."""
+        """Other proven choices whose cost differs from the recommended one's by chance at most."""
         best = self.advised
         if best is None:
             return []
@@ -240,11 +240,11 @@ class Advice:
         return [(row, contrast) for row, contrast in pairs if not contrast.determined]
 
 
-# Whether comparisons agree: under other models, and under other assumptions on summaries.
+# Whether comparisons under other models or other summarisers agree.
 
-# So many are told one by one.
+# Up to this many are listed individually.
 _LISTED = 4
-# Rounded to this, figures are equal.
+# Figures that are equal after this rounding count as equal.
 _DIGITS = 9
 _NONE = "none"
 _FIELDS = {"summarizer": "summariser", "model": "model"}
@@ -273,7 +273,7 @@ def agreement(compared: Sequence[Comparison]) -> Iterator[str]:
 
 
 def advised_alike(compared: Sequence[Comparison]) -> Iterator[str]:
-    """Say whether the same is recommended, whatever was assumed: it belongs to the advice."""
+    """Say whether the same strategy is recommended under every model and summariser."""
     for field, noun in _FIELDS.items():
         for same in _varied(compared, field):
             advised = _advised(map(Advice, same), field)
@@ -281,18 +281,18 @@ def advised_alike(compared: Sequence[Comparison]) -> Iterator[str]:
                 (best,) = advised
                 yield _same(best, counted(len(same), noun))
             elif field == "summarizer":
-                # Who writes the summaries is an assumption: what reverses with it is not known.
+                # The summariser is an assumption: a result that reverses with it is undecided.
                 yield (
                     "Which strategy to choose depends on the summariser, so it is not decided: "
                     f"{_by_condition(advised)}."
                 )
             else:
-                # The model is a choice, and no assumption: what depends on it is said.
+                # The model is a choice, no assumption: say what depends on it.
                 yield f"Which strategy to choose depends on the model: {_by_condition(advised)}."
 
 
 def ordered_alike(compared: Sequence[Comparison]) -> Iterator[str]:
-    """Say of which strategies the order reverses."""
+    """Name the strategies whose order reverses."""
     for field in _FIELDS:
         for same, (metric, what) in product(_varied(compared, field), _ORDERS):
             if not (pairs := _pairs(same, metric)):
@@ -304,7 +304,7 @@ def ordered_alike(compared: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _varied(compared: Sequence[Comparison], field: str) -> Iterator[list[Comparison]]:
-    """Comparisons that differ in one thing alone, and are over the same conversations."""
+    """Groups of comparisons over the same conversations that differ in one field only."""
     others = [each for each in ("model", "window", "summarizer") if each != field]
     groups: dict[object, list[Comparison]] = {}
     for each in compared:

@@ -41,9 +41,9 @@ _HOW: dict[Aggregation, str] = {
     "maximum": "maximum over conversations",
     "minimum": "minimum over conversations",
 }
-# Rules by which one conversation alone makes the figure.
+# Rules by which a single conversation decides the figure.
 EXTREMES: tuple[Aggregation, ...] = ("maximum", "minimum")
-# What is not put together from the runs' own values, but from what those are shares of.
+# Metrics that are computed from numerators and denominators, not from the values of the runs.
 POOLED = {
     "prefix_reuse": "tokens read over prompt tokens, each summed over all calls",
     "over_window": "overflows over calls, each summed over conversations",
@@ -51,10 +51,7 @@ POOLED = {
 
 
 def replays(runs: Iterable[Run]) -> list[list[Run]]:
-    """The runs of each conversation: several where it was replayed with several seeds.
-
-    Only conversations are independent of each other, so replays of one are averaged first.
-    """
+    """The runs of each conversation; several if it was replayed with several seeds."""
     by_conversation: dict[tuple[str, str], list[Run]] = {}
     for run in runs:
         by_conversation.setdefault((run.scenario, run.conversation), []).append(run)
@@ -62,7 +59,7 @@ def replays(runs: Iterable[Run]) -> list[list[Run]]:
 
 
 def figures_of(runs: Sequence[Run]) -> dict[str, float | None]:
-    """The figures of a strategy, from its runs: of each conversation first, then of all."""
+    """The figures of a strategy: runs are aggregated by conversation first, then over all."""
     groups = replays(runs)
     figures = _alone(runs[0]) if len(runs) == 1 else _together(groups)
     figures["prefix_reuse"] = _reuse(groups)
@@ -72,7 +69,7 @@ def figures_of(runs: Sequence[Run]) -> dict[str, float | None]:
 
 
 def _alone(run: Run) -> dict[str, float | None]:
-    """The figures of one run, which is its own sum, mean and median."""
+    """The figures of a single run."""
     known = {name: run.metrics.get(name) for name in METRICS}
     return {name: None if value is None else float(value) for name, value in known.items()}
 
@@ -111,7 +108,7 @@ def values_of(runs: Sequence[Run], metrics: Collection[str]) -> Floats:
 
 
 def digest_of(runs: Sequence[Run]) -> bytes:
-    """A digest of all metrics of runs: equal where each of them is, to the last bit."""
+    """A digest of all metrics of runs: equal if all values are equal to the last bit."""
     values = values_of(runs, METRICS)
     # Zero and "no value" have several bit patterns each.
     values = np.where(np.isnan(values), np.nan, values + 0.0)
@@ -119,7 +116,7 @@ def digest_of(runs: Sequence[Run]) -> bytes:
 
 
 def causes_of(runs: Sequence[Run]) -> Counter[str]:
-    """Cache-miss tokens of a strategy by cause, those of side calls among them."""
+    """Cache-miss tokens of a strategy by cause, including those of summary calls."""
     groups = replays(runs)
     calls = Calls(list(chain.from_iterable(groups)))
     counts: Counter[str] = Counter()
@@ -130,7 +127,7 @@ def causes_of(runs: Sequence[Run]) -> Counter[str]:
 
 
 def acted(runs: Sequence[Run], unchanged: Sequence[Run | None]) -> NDArray[np.bool_]:
-    """Which runs sent anything else than keeping everything does; asking is not enough."""
+    """Which runs sent other prompts than keep_all; calls that changed nothing do not count."""
     edits = values_of(runs, ("rewrites", "tokens_added"))
     acted: NDArray[np.bool_] = ((edits != 0) & ~np.isnan(edits)).any(axis=1)
     pairs = [(n, run) for n, run in enumerate(unchanged) if run is not None and not acted[n]]
@@ -139,19 +136,19 @@ def acted(runs: Sequence[Run], unchanged: Sequence[Run | None]) -> NDArray[np.bo
 
 
 def combined_by(metric: str) -> str:
-    """How the figure of a strategy is put together from its runs, in words."""
+    """How a strategy's figure is computed from its runs, in words."""
     return POOLED[metric] if metric in POOLED else _HOW[METRICS[metric].aggregation]
 
 
 def _reuse(groups: Sequence[Sequence[Run]]) -> float | None:
-    """Share of all prompt tokens that were read: a long conversation weighs as on the bill."""
-    # One after the other: what a sum of floats is depends on their order.
+    """The cache hit rate over all prompt tokens: long conversations weigh more, as on the bill."""
+    # In sequence: a sum of floats depends on its order.
     read, missed = (reduce(add, each.tolist(), 0.0) for each in read_and_missed(groups))
     return read / (read + missed) if read + missed else None
 
 
 def read_and_missed(groups: Sequence[Sequence[Run]]) -> tuple[Floats, Floats]:
-    """Prompt tokens of conversations that were read from the cache, and that were not."""
+    """Prompt tokens read from the cache, and prompt tokens missed, by conversation."""
     calls = Calls(list(chain.from_iterable(groups)))
     return _means(calls.totals("cache_read"), groups), _means(calls.totals(*MISSED), groups)
 
@@ -163,16 +160,16 @@ def _means(tokens: NDArray[np.int64], groups: Sequence[Sequence[Run]]) -> Floats
     return means
 
 
-# What is missed at a long lag, with the run's own summaries and with those of null summarisers.
+# What is missed at the distance, with the run's own summaries and with those of null summarisers.
 
 OWN, JUNK, RANDOM, ORACLE = "", "junk", "random", "oracle"
 CONTROLS = (JUNK, RANDOM, ORACLE)
 
 
 def missed(runs: Sequence[Run], lag: int) -> dict[str, list[float]]:
-    """The share of the needs from a lag on that is missed, by who wrote and by conversation.
+    """The share of the needs beyond a distance that is missed, by summariser and by conversation.
 
-    Conversations without such needs are left out. Who did not write in all of them is, too.
+    Conversations without such needs, and summarisers that lack some of the others, are left out.
     """
     counts = [each for group in replays(runs) if (each := _misses(group, lag)).get(OWN, (0, 0))[0]]
     return {
@@ -183,7 +180,7 @@ def missed(runs: Sequence[Run], lag: int) -> dict[str, list[float]]:
 
 
 def _misses(runs: Iterable[Run], lag: int) -> dict[str, tuple[int, int]]:
-    """Needs and misses of a conversation, all replays together."""
+    """Needs and misses of a conversation by summariser, all replays together."""
     counts: dict[str, tuple[int, int]] = {}
     for writer, step, needs, met in _needs(runs):
         if step >= lag:
@@ -193,7 +190,7 @@ def _misses(runs: Iterable[Run], lag: int) -> dict[str, tuple[int, int]]:
 
 
 def _needs(runs: Iterable[Run]) -> Iterator[tuple[str, int, int, int]]:
-    """Of all steps of the lag: who wrote, where it begins, the needs, and how many were met."""
+    """For each step of the distance: the summariser, the step's start, needs, and needs met."""
     for run in runs:
         if len(rows := run.rows.get("lags", NO_ROWS)):
             columns = (rows[name] for name in ("summaries", "lag", "needs", "met"))
@@ -201,9 +198,9 @@ def _needs(runs: Iterable[Run]) -> Iterator[tuple[str, int, int, int]]:
 
 
 def recall_by_lag(runs: Sequence[Run]) -> dict[str, list[float | None]]:
-    """The share of needs that are met at each step of the lag, by who wrote; None without needs.
+    """Recall at each step of the distance, by summariser; None without needs.
 
-    The mean over conversations with such needs, as all figures of recall are.
+    Each is the mean over conversations with such needs, like all figures of recall.
     """
     shares: dict[str, dict[int, list[float]]] = {OWN: {}}
     for group in replays(runs):
@@ -222,7 +219,7 @@ def recall_by_lag(runs: Sequence[Run]) -> dict[str, list[float | None]]:
 
 
 def memory_of(runs: Sequence[Run], lag: int, *, summarises: bool) -> dict[str, float | None]:
-    """Exposure, the share of needs missed without content, and what summaries preserve of it."""
+    """Exposure (the share missed without content) and the share of it that summaries preserve."""
     shares = {writer: fmean(each) for writer, each in missed(runs, lag).items()}
     junk = shares.get(JUNK)
     figures: dict[str, float | None] = {"exposure": junk}

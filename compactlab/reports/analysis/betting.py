@@ -1,12 +1,12 @@
 """Tests and intervals for the mean of bounded values that hold for any distribution.
 
-Bet against a mean: a gambler starts with 1 and bets the same fraction on each value. If the mean
-is what is claimed, nobody expects to win, so the capital exceeds 1 / p with a chance of p at most
-(Markov). The capital is averaged over many fractions, with weights that lose little against the
-best of them (Orabona and Jun 2024, IEEE Transactions on Information Theory 70:436; Waudby-Smith
-and Ramdas 2024, Journal of the Royal Statistical Society B 86:1). Nothing is assumed but that the
-values are independent and within their bounds: the error rates also hold for ten conversations,
-and where losses are rare.
+They bet against a claimed mean: a gambler starts with 1 and bets the same fraction on each value.
+If the claim is true, the expected capital never grows, so it exceeds 1 / p with a probability of at
+most p (Markov). The capital is averaged over many fractions, with weights that lose little against
+the best of them (Orabona and Jun 2024, IEEE Transactions on Information Theory 70:436; Waudby-Smith
+and Ramdas 2024, Journal of the Royal Statistical Society B 86:1). The only assumption is that
+values are independent and bounded: the error rates also hold for ten conversations, and where
+losses are rare.
 """
 
 from __future__ import annotations
@@ -23,26 +23,25 @@ METHOD = "betting"  # as results name it
 # Fractions of the largest bet, dense at both ends: the quantiles of the arcsine distribution.
 _BETS = 48
 _FRACTIONS: Floats = (1 - np.cos(np.pi * (np.arange(_BETS) + 0.5) / _BETS)) / 2
-_STEPS = 40  # of a bisection: more digits than are told
+_STEPS = 40  # of a bisection: more digits than are shown
 
 
 def p_at_least(values: Floats, mean: float, most: float = 1.0) -> float:
-    """How surely the mean of values lies below another: p of the claim that it does not.
+    """The p value of the claim that the mean of values is ``mean`` or larger.
 
     Parameters
     ----------
     values
-        Independent values, a conversation each, none above ``most``.
+        Independent values, one per conversation, none above ``most``.
     mean
-        The claimed mean: that the true one is this or larger is what is tested.
+        The claimed lower bound of the true mean.
     most
-        The largest value that there could be.
+        The largest possible value.
 
     Returns
     -------
     float
-        At most 1. No more than a share p of samples from a distribution with that mean or a
-        larger one give p or less.
+        At most 1. If the claim is true, at most a share p of samples gives p or less.
 
     Examples
     --------
@@ -51,7 +50,7 @@ def p_at_least(values: Floats, mean: float, most: float = 1.0) -> float:
     >>> round(p_at_least(np.zeros(40), 0.2), 4), round(p_at_least(np.zeros(10), 0.2), 4)
     (0.0006, 0.2387)
     """
-    if mean >= most:  # no value is larger, so all have to be that large
+    if mean >= most:  # no value is larger, so all must equal it
         return float(mean == most and not (np.asarray(values) < most).any())
     gains = mean - np.asarray(values, np.float64)
     with np.errstate(divide="ignore"):
@@ -62,7 +61,7 @@ def p_at_least(values: Floats, mean: float, most: float = 1.0) -> float:
 
 
 def interval(values: Floats, least: float = 0.0, most: float = 1.0) -> tuple[float, float]:
-    """The 95 % interval of a mean: all means that are not rejected on either side at 2.5 %.
+    """The 95 % interval of a mean: all means that neither one-sided test rejects at 2.5 %.
 
     Examples
     --------
@@ -82,7 +81,7 @@ def _end(values: Floats, least: float, most: float) -> float:
 
 
 def bisected(p: Callable[[float], float], low: float, high: float) -> float:
-    """The largest claim that is not rejected at 2.5 %, if larger ones are rejected more surely."""
+    """The largest claim that is not rejected at 2.5 %; p decreases as claims grow."""
     tail = (1 - LEVEL) / 2
     for _ in range(_STEPS):
         middle = (low + high) / 2

@@ -32,7 +32,7 @@ from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.metric import Aggregation
 
 LEVEL = 0.95
-PERCENTILE = "percentile"  # the method, as results name it
+PERCENTILE = "percentile"  # the method's name in results
 
 # Fewer conversations than this have no interval.
 FEWEST = 10
@@ -42,8 +42,8 @@ _FARTHEST = 4.0
 def interval_ends(statistic: Statistic, tails: Floats | None = None) -> tuple[Floats, Floats]:
     """The two ends of the 95 % interval of each strategy's figure.
 
-    Percentiles of the resampled figures (Efron 1979, Annals of Statistics 7:1), of shares that are
-    :func:`widened`. A resample without a value counts as the figure itself.
+    They are percentiles of the resampled figures (Efron 1979, Annals of Statistics 7:1), at the
+    shares of :func:`widened`. A resample without a value counts as the figure itself.
     """
     values, draws = statistic.value, statistic.resampled()
     np.copyto(draws, values[:, None], where=~np.isfinite(draws))
@@ -53,11 +53,11 @@ def interval_ends(statistic: Statistic, tails: Floats | None = None) -> tuple[Fl
 
 
 def widened(conversations: Floats) -> Floats:
-    """The shares of resamples to leave out below each end: fewer than 2.5 % of few conversations.
+    """The quantiles of resamples at the two ends; farther out than 2.5 % for few conversations.
 
-    The expanded percentile interval of Hesterberg (2015, The American Statistician 69:371): as far
-    out as Student's t is with n - 1 degrees of freedom, and by sqrt(n / (n - 1)) more, as resamples
-    spread less than samples. With weights, n is the effective number of conversations.
+    The expanded percentile interval of Hesterberg (2015, The American Statistician 69:371): the
+    quantiles of Student's t with n - 1 degrees of freedom, times sqrt(n / (n - 1)), because
+    resamples vary less than samples. With weights, n is the effective number of conversations.
 
     Examples
     --------
@@ -66,13 +66,13 @@ def widened(conversations: Floats) -> Floats:
     """
     free = np.maximum(conversations - 1, 1.0)
     place = np.sqrt(1 + 1 / free) * student_quantiles(free, (1 + LEVEL) / 2)
-    # Beyond this is no draw.
+    # No draw is farther out.
     place = np.minimum(place, _FARTHEST)
     return np.stack([normal_share(-place), normal_share(place)], axis=1)
 
 
 def _quantiles(draws: Floats, shares: Floats) -> Floats:
-    """Quantiles of sorted rows, between neighbours in proportion."""
+    """Quantiles of sorted rows, by linear interpolation."""
     place = shares * (RESAMPLES - 1)
     lower: NDArray[np.intp] = np.floor(place).astype(np.intp)
     upper = np.minimum(lower + 1, RESAMPLES - 1)
@@ -95,16 +95,16 @@ def median(values: Floats) -> float:
     3.0
     """
     ordered = np.sort(values)
-    # Floats of Python: between two infinite ones of unlike sign lies NaN, and no warning.
+    # Python floats: the mean of two opposite infinities is NaN, without a warning.
     left, right = float(ordered[(len(ordered) - 1) // 2]), float(ordered[len(ordered) // 2])
     return left if left == right else (left + right) / 2
 
 
 def median_ends(values: Floats, level: float = 0.95) -> tuple[float, float]:
-    """The two order statistics between which the median lies in at least 95 of 100 samples.
+    """The two order statistics that enclose the median in at least 95 of 100 samples.
 
-    Every value is above the median with a chance of a half, whatever their distribution (Conover
-    1999, Practical Nonparametric Statistics, section 3.2). At least 6 values are needed.
+    Each value is above the median with probability 1/2, for any distribution (Conover 1999,
+    Practical Nonparametric Statistics, section 3.2). At least 6 values are needed.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def median_ends(values: Floats, level: float = 0.95) -> tuple[float, float]:
     """
     ordered = np.sort(values)
     count, cut, tail = len(ordered), 0, 1
-    # So many may be cut off at either end that a coin would do it in 2.5 % of throws at the most.
+    # Cut off as many at either end as a fair coin would in at most 2.5 % of trials.
     while 2 * tail <= (1 - level) * 2**count:
         cut += 1
         tail += comb(count, cut)
@@ -122,7 +122,7 @@ def median_ends(values: Floats, level: float = 0.95) -> tuple[float, float]:
     return float(ordered[cut - 1]), float(ordered[count - cut])
 
 
-# The mean of paired differences of shares, with an interval that needs no draws either.
+# The mean of paired differences of shares, with an interval that needs no draws.
 
 STUDENT = "student"
 
@@ -143,7 +143,7 @@ def student_ends(values: Floats) -> tuple[float, float]:
     return mean - half, mean + half
 
 
-# The smallest difference that so many conversations could have shown.
+# The smallest difference that this number of conversations can detect.
 
 POWER = 0.8
 ALPHA = 0.05
@@ -155,9 +155,9 @@ FEWEST_PAIRS = 6
 def smallest_difference(influence: Floats, conversations: NDArray[np.intp], size: Floats) -> Floats:
     """The smallest difference seen in 80 of 100 samples like this one, at 5 % two-sided.
 
-    (t(0.975) + t(0.8)) s / sqrt(n), with quantiles of Student's t with n - 1 degrees of freedom
-    and s the standard deviation of the differences (Cohen 1988, Statistical Power Analysis,
-    chapter 2). No correction for many comparisons is in it.
+    (t(0.975) + t(0.8)) s / sqrt(n), with quantiles of Student's t with n - 1 degrees of freedom and
+    s the standard deviation of the differences (Cohen 1988, Statistical Power Analysis, chapter 2).
+    It is not corrected for multiple comparisons.
 
     Examples
     --------
@@ -169,7 +169,7 @@ def smallest_difference(influence: Floats, conversations: NDArray[np.intp], size
     spread = np.sqrt((influence**2).sum(axis=1) / np.maximum(conversations - 1, 1))
     enough = (conversations >= FEWEST_PAIRS) & (spread > SAME * size)
     if not enough.any():
-        return differences  # Before anything is loaded: most runs are of a few conversations.
+        return differences  # before quantiles are computed: most runs have few conversations
     free = conversations[enough] - 1.0
     quantiles = student_quantiles(free, 1 - ALPHA / 2) + student_quantiles(free, POWER)
     differences[enough] = quantiles * spread[enough] / np.sqrt(conversations[enough])
@@ -177,7 +177,7 @@ def smallest_difference(influence: Floats, conversations: NDArray[np.intp], size
 
 
 def as_wide(width: Floats, conversations: NDArray[np.intp]) -> Floats:
-    """The same by the width of a 95 % interval, which is twice t(0.975) standard errors."""
+    """The smallest difference from the width of a 95 % interval: 2 t(0.975) standard errors."""
     free: Floats = np.asarray(conversations, np.float64) - 1
     power, reach = (student_quantiles(free, share) for share in (POWER, 1 - ALPHA / 2))
     smallest: Floats = width / 2 * (1 + power / reach)
@@ -185,7 +185,7 @@ def as_wide(width: Floats, conversations: NDArray[np.intp]) -> Floats:
 
 
 def smallest_share(pairs: float, discordance: float) -> float | None:
-    """The smallest difference of two shares that so many pairs of yes and no could have shown.
+    """The smallest difference of two shares that this number of binary pairs can detect.
 
     The n of McNemar's test by Connor (1987, Biometrics 43:207), solved for the difference.
 
@@ -208,10 +208,10 @@ def smallest_share(pairs: float, discordance: float) -> float | None:
 
 
 def effective(pairs: float, conversations: int, correlation: float) -> float:
-    """How many independent pairs so many are worth that come in conversations.
+    """The effective number of independent pairs, when pairs are clustered in conversations.
 
-    n / (1 + (m - 1) r), with m pairs a conversation that resemble each other by the intraclass
-    correlation r (Kish 1965, Survey Sampling, chapter 5).
+    n / (1 + (m - 1) r), with m pairs per conversation and the intraclass correlation r (Kish 1965,
+    Survey Sampling, chapter 5).
 
     Examples
     --------
@@ -221,17 +221,17 @@ def effective(pairs: float, conversations: int, correlation: float) -> float:
     return pairs / (1 + (pairs / conversations - 1) * correlation)
 
 
-# A figure with its interval, rounded so that every machine tells the same.
+# A figure with its interval, rounded so that it is equal on every machine.
 
 Kind = Literal["ratio", "difference"]
 
-# Figures are told to so many digits: what stands behind them differs between processors.
+# Digits of figures: further ones differ between processors.
 _DIGITS = 9
 
 
 @dataclass(frozen=True)
 class Estimation:
-    """A difference or ratio with its interval; for the fields see ``Contrast``."""
+    """A difference or ratio with its interval; :class:`Contrast` explains the fields."""
 
     kind: Kind
     estimate: float | None = None
@@ -245,7 +245,7 @@ class Estimation:
 
 
 def settled(value: float, size: float) -> float | None:
-    """Round to nine digits of what a value was computed from; None for what is not finite.
+    """Round to nine digits relative to ``size``; None if not finite.
 
     Examples
     --------
@@ -256,18 +256,18 @@ def settled(value: float, size: float) -> float | None:
         return None
     if not size or not isfinite(size):
         return value
-    # Adding zero makes a negative zero a plain one.
+    # Adding zero turns -0.0 into 0.0.
     return round(value, _DIGITS - 1 - floor(log10(size))) + 0.0
 
 
 def assessed(
     kind: Kind, statistic: Statistic, pairs: Pairs, sizes: Floats, *, resampled: bool = True
 ) -> list[Estimation]:
-    """Give figures their intervals, and the smallest difference that could have been seen.
+    """Add to figures their intervals and the smallest detectable differences.
 
-    An interval needs 10 conversations in which the two differ: how often they differ in others,
-    fewer do not show. Where they are the same in all, the figure is exactly 0, or 1 of a ratio.
-    Without ``resampled`` there is none.
+    An interval needs 10 conversations in which the two differ: fewer do not show how often they
+    differ elsewhere. If they are equal in all, the figure is exactly 0, or 1 for a ratio. Without
+    ``resampled`` there is no interval.
     """
     counts = pairs.both.sum(axis=1)
     differing = (pairs.differences != 0).sum(axis=1)
@@ -277,7 +277,7 @@ def assessed(
         low[drawn], high[drawn] = interval_ends(statistic.rows(drawn))
     values = np.where(differing > 0, statistic.value, 1.0 if kind == "ratio" else 0.0)
     least = smallest_difference(statistic.influence(counts), counts, sizes)
-    # Of what has an interval, by its width: so the two cannot tell different things.
+    # Derived from the width of the interval, so that the two cannot contradict each other.
     wide = drawn[high[drawn] > low[drawn]]
     least[wide] = as_wide(high[wide] - low[wide], counts[wide])
     return [
@@ -293,12 +293,12 @@ def assessed(
     ]
 
 
-# The interval of one strategy's own figure, over the conversations that it was replayed on.
+# The interval of one strategy's own figure, over its conversations.
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Where a figure of other conversations of this kind may lie, at 95 %; None without one."""
+    """The 95 % interval of a figure over other conversations of this kind; None without one."""
 
     low: float | None = None
     high: float | None = None
@@ -308,10 +308,10 @@ class Interval:
 def interval_of(
     values: Sequence[float | None], how: Aggregation, *, share: bool = False
 ) -> Interval:
-    """The 95 % interval of a figure that is put together from values of conversations.
+    """The 95 % interval of a figure that is aggregated from values of conversations.
 
-    Of shares, which are bounded, one that holds for any distribution (:mod:`.betting`): where one
-    conversation in ten loses all, none of 20 shows it with a chance of 12 %, and no resample knows.
+    Intervals of shares hold for any distribution (:mod:`.betting`). If one conversation in ten
+    loses all, 20 contain none with a probability of 12 %, and the bootstrap misses it.
 
     Examples
     --------
@@ -341,9 +341,9 @@ def interval_of(
 
 
 def row_interval(row: Row, metric: str, *, fixed: bool = False) -> Interval:
-    """The 95 % interval of a figure of a row, put together as the row's own is.
+    """The 95 % interval of a row's figure, aggregated like the figure itself.
 
-    ``fixed``: the conversations are all that is asked about, and stand for no others.
+    ``fixed``: the conversations are the whole population, not a sample.
     """
     sample = Sample([row], [metric])
     if metric not in POOLED:

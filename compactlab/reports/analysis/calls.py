@@ -1,4 +1,4 @@
-"""The calls of runs, column by column: of one run, or of many at once."""
+"""The calls of one or many runs, as columns."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from compactlab.sim.store.run import Run
 
 Counts = NDArray[np.int64]
 
-# Prompt tokens that were not read from the cache, and all of them.
+# Prompt tokens that were not read from the cache.
 MISSED = ("uncached", "cache_write_5m", "cache_write_1h")
 _ALL = (*MISSED, "cache_read")
 
 
 class Calls:
-    """The calls of some runs, those of the first run first.
+    """The calls of some runs, in the order of the runs.
 
-    A report of a million runs would take an hour to look at each by itself, so a column of all of
-    them is one array.
+    A column of all runs is one array: a loop over a million runs would take an hour.
 
     Examples
     --------
@@ -33,18 +32,18 @@ class Calls:
 
     def __init__(self, runs: Sequence[Run]) -> None:
         rows = [run.calls for run in runs]
-        self.counts = np.array([len(each) for each in rows], np.intp)  # calls of each run
+        self.counts = np.array([len(each) for each in rows], np.intp)  # calls by run
         self._ends = np.cumsum(self.counts)
         self._rows = [each for each in rows if len(each)]
 
     @cached_property
     def runs(self) -> NDArray[np.intp]:
-        """The place of the run that each call belongs to."""
+        """The index of each call's run."""
         return np.repeat(np.arange(len(self.counts)), self.counts)
 
     @cached_property
     def _places(self) -> NDArray[np.intp] | None:
-        """Where the calls stand in the columns that they share; None if they share none."""
+        """The indices of the calls in their shared columns; None if they share none."""
         if any(each.columns is not self._rows[0].columns for each in self._rows[1:]):
             return None
         starts = np.zeros(len(self.counts), np.intp)
@@ -68,7 +67,7 @@ class Calls:
         return tokens
 
     def of_runs(self, values: NDArray[Any]) -> Counts:
-        """Whole numbers of the calls, added up by run."""
+        """Sums of whole numbers of the calls, by run."""
         sums = np.concatenate([[0], np.cumsum(values, dtype=np.int64)])
         added: Counts = sums[self._ends] - sums[self._ends - self.counts]
         return added
@@ -84,7 +83,7 @@ class Calls:
 
 
 def changed(runs: Sequence[Run], others: Sequence[Run]) -> NDArray[np.bool_]:
-    """Which runs have prompts of other sizes, or more or fewer, than those beside them."""
+    """Which runs differ from their counterparts in the sizes or the number of prompts."""
     ours, theirs = Calls(runs), Calls(others)
     changed: NDArray[np.bool_] = ours.counts != theirs.counts
     alike = np.flatnonzero(~changed).tolist()
@@ -99,7 +98,7 @@ def models(runs: Iterable[Run]) -> Counter[str]:
     return Counter(Calls(list(runs)).array("model").tolist())
 
 
-# Of one run.
+# Functions of a single run.
 
 
 def column(run: Run, name: str) -> list[Any]:
@@ -126,12 +125,12 @@ def sizes(run: Run) -> list[int]:
 
 
 def same_sizes(run: Run, other: Run) -> bool:
-    """Whether the prompts of two runs are as large as each other, call by call."""
+    """Whether two runs have equal prompt sizes, call by call."""
     return not changed([run], [other])[0]
 
 
 def bills(run: Run) -> list[float]:
-    """Dollars up to and with each call, side calls among them."""
+    """Cumulative dollars by call, including summary calls."""
     if not len(run.calls):
         return []
     costs, sides = (run.calls.array(name) for name in ("cost_usd", "side_cost_usd"))

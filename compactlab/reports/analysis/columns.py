@@ -14,7 +14,7 @@ ARROWS = {"lower": "↓", "higher": "↑", "neither": ""}
 TIMES = "\N{MULTIPLICATION SIGN}"
 ARROWS_MEAN = "↓ lower is better, ↑ higher is better"
 
-# Marks behind a strategy's name; notes.legend says what they stand for.
+# Marks after a strategy's name; notes.legend explains them.
 OVER, NULL, FAULTY, FUTURE, BREAKS, PLAYED, DOUBT = "○", "◇", "□", "☆", "‡", "†", "?"
 
 
@@ -27,20 +27,20 @@ class FigureColumn:
     unit: str
     better: str
     meaning: str
-    rank: int  # where room is scarce, columns with a high one go first
+    rank: int  # columns with high ranks are dropped first where space is scarce
 
     @property
     def heading(self) -> str:
-        """The title with its unit, where cells do not show it, and its arrow."""
+        """The title with its unit (if cells do not show it) and its arrow."""
         unit = self.unit if self.unit in ("USD", "tokens", "rounds", "per 100 calls") else ""
         return " ".join(word for word in (self.title, unit, ARROWS[self.better]) if word)
 
     def cell(self, figures: Mapping[str, float | None]) -> str:
-        """The figure as it is shown."""
+        """The formatted figure."""
         return show(figures.get(self.key), self.unit)
 
 
-# Figures of a strategy that are no metrics of runs: title, unit, direction, meaning.
+# Figures of a strategy that are not metrics of runs: title, unit, direction, meaning.
 _OF_STRATEGIES = {
     "of_reference": (f"{TIMES}reference", "ratio", "lower",
                      "cost over that of the reference on the same conversations"),
@@ -79,7 +79,7 @@ COLUMNS = tuple(
         ("flushed_compactions", 14),
     )
 )  # fmt: skip
-# Fact recall and recovery, in a table of its own where there is room.
+# Recall and recovery, in a table of their own if there is space.
 MEMORY = tuple(
     column(key)
     for key in (
@@ -93,7 +93,7 @@ MEMORY = tuple(
 
 
 def columns(comparison: Comparison, choice: Sequence[FigureColumn] = COLUMNS) -> list[FigureColumn]:
-    """The columns that say something: relations need what they relate to, shares their whole."""
+    """The columns with information: relative figures need a reference, shares a denominator."""
     keys = {
         column.key
         for column in choice
@@ -108,12 +108,12 @@ def columns(comparison: Comparison, choice: Sequence[FigureColumn] = COLUMNS) ->
 
 
 def recall_head(comparison: Comparison) -> str:
-    """The head of a column of recall, which says at which distance."""
+    """The header of the recall column, with its distance."""
     return f"recall \N{GREATER-THAN OR EQUAL TO}{comparison.lag // 1000}k"
 
 
 def against(comparison: Comparison) -> str:
-    """What a column of differences calls the reference: its name, unless others have it, too."""
+    """The reference's label in the headers of differences: its name, unless other rows share it."""
     reference = comparison.reference
     if reference is None:
         return ""

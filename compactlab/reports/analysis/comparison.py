@@ -1,4 +1,4 @@
-"""Runs put together: one row a strategy, over the conversations where all of them succeeded."""
+"""Runs aggregated: one row per strategy, over the cases where all strategies succeeded."""
 
 from __future__ import annotations
 
@@ -25,45 +25,45 @@ from compactlab.sim.store.run import Run
 
 Figures = Mapping[str, float | None]
 
-# So many strategies that did the very same are named in their line; data has a row of each.
+# A table names up to this many strategies with equal runs in one row; data has a row for each.
 _NAMED = 8
 
 
 def refused(own: Figures) -> float:
-    """The share of a strategy's calls that would be refused."""
+    """The share of a strategy's calls that the API would reject."""
     calls = own["calls"]
     return (own["rejected_calls"] or 0.0) / calls if calls else 0.0
 
 
-# Strategies that forget no more than they must.
+# Strategies that lose no content on their own.
 WHOLE = ("keep_all", "as_recorded")
 
-# What must be known of every run to say which strategies one could use.
+# The metrics that decide which strategies are usable.
 JUDGING = (
     "cost_usd", "side_cost_usd", "prompt_tokens_peak", "tokens_added", "calls", "rewrites",
     "overflows", "over_window", "rejected_calls",
 )  # fmt: skip
 
-# The recorded bill of a run, that of its prompts, and what the replay's prompts cost.
+# A run's recorded bill, the part of it for prompts, and the replayed cost of prompts.
 _RECORDED = (
     "recorded_usd", "recorded_input_usd", "cost_input_usd", "cost_read_usd", "cost_write_usd",
 )  # fmt: skip
 
 NULLS = frozenset({"keep_all", "keep_none", "random_keep"})
-# What is always replayed, whatever is named.
+# Strategies that are always replayed.
 BOUNDS = ("keep_all", "keep_none", "as_recorded")
 
-# The metric of recall from each lag on.
+# The recall metric of each distance.
 RECALL = {lag: f"recall_{lag // 1000}k" for lag in LONG}
-# The share of needs that a strategy has to meet to be recommended: a choice, and no result. Some
-# six of seven needs are nearer than 20,000 tokens and met by all, so it is 3 points of all needs.
+# The recall that a strategy needs to be recommended. It is a convention, no result. About six of
+# seven needs are nearer than 20,000 tokens and always met, so it is 3 points of all needs.
 ENOUGH = 0.8
 
-# Recordings have torn calls of their own, and where one stands, cuts may tear a few more prompts;
-# a strategy that tears calls from their results does so on many of them.
+# Recordings contain torn calls of their own, and cuts next to these tear a few more prompts. A
+# strategy that separates calls from their results does so in many prompts.
 FAULT_MARGIN = 0.01
 
-# Rules of the contract that a provider may reject a prompt for: a reader has to act on these.
+# Rules of the contract whose violation a provider may reject: readers have to act on them.
 REJECTED = {"pairs": "a tool call without its result, or a result without its call"}
 
 Case = tuple[str, str, int]
@@ -75,21 +75,21 @@ Kind = tuple[str, int, str]
 
 @dataclass(frozen=True)
 class Row:
-    """A strategy, over all conversations that it is compared on."""
+    """The aggregate of a strategy over all cases of a comparison."""
 
     spec: str
     label: str  # the short name for tables
-    runs: tuple[Run, ...]  # one a case
-    figures: Figures  # by metric, and its cost over that of the reference
+    runs: tuple[Run, ...]  # one per case
+    figures: Figures  # by metric, and the cost relative to the reference
     sees_future: bool
-    breaks: Mapping[str, str]  # rules of the contract that it breaks on purpose, with the reasons
-    faulty: bool  # whether a provider would reject more of its calls than are torn in the log
-    acted: int  # conversations in which it sent something else than keep_all
-    # Tokens that it reserves by default and that a narrowed window caps: what for, and how many.
+    breaks: Mapping[str, str]  # rules of the contract that it deliberately breaks, with reasons
+    faulty: bool  # whether the API would reject more of its calls than are torn in the log
+    acted: int  # conversations in which it sent other prompts than keep_all
+    # Tokens reserved by default that a narrowed window caps, by purpose.
     caps: Mapping[str, int] = field(default_factory=dict)
-    own: bool = False  # whether it is not built in: the user's own, or another package's
-    twins: tuple[str, ...] = ()  # specs of others that it stands for, too, in a table
-    doubtful: bool = False  # calls of it are torn, and nobody knows how many are in the log
+    own: bool = False  # whether it is a plug-in or the user's own
+    twins: tuple[str, ...] = ()  # strategies with equal runs that share its table row
+    doubtful: bool = False  # it has torn calls, and the number in the log is unknown
 
     @property
     def name(self) -> str:
@@ -98,7 +98,7 @@ class Row:
 
     @property
     def control(self) -> bool:
-        """Whether it is a control, or a pipeline with one, and no candidate."""
+        """Whether it is a control, or a pipeline with one."""
         return not NULLS.isdisjoint(_name(part) for part in self.spec.split(" + "))
 
     @property
@@ -108,7 +108,7 @@ class Row:
 
     @property
     def rejected_for(self) -> tuple[str, ...]:
-        """The rules that it breaks on purpose and that a provider may reject a prompt for."""
+        """The rules it deliberately breaks and for which the API may reject a prompt."""
         return tuple(rule for rule in REJECTED if rule in self.breaks)
 
     @property
@@ -118,38 +118,38 @@ class Row:
 
     @property
     def usable(self) -> bool:
-        """Whether one could use it: within the window, not faulty, sees no future messages."""
+        """Whether it could be used: fits the window, is not faulty, sees no future messages."""
         return not (self.exceeds_window or self.faulty or self.doubtful or self.sees_future)
 
     @property
     def as_recorded(self) -> bool:
-        """Whether it is as recorded: a log does not hold what its summaries cost."""
+        """Whether it is ``as_recorded``: logs do not contain the cost of its summaries."""
         return self.name == "as_recorded"
 
     @property
     def choice(self) -> bool:
-        """Whether it is usable, no control, not as recorded, and compacted at least once."""
+        """Whether it is usable, no control, not ``as_recorded``, and compacted at least once."""
         return self.usable and not self.control and not self.as_recorded and self.acted > 0
 
     @property
     def summarises(self) -> bool:
-        """Whether it had anything written for it, so that the summariser matters."""
+        """Whether it requested summaries, so that the summariser matters."""
         return any(run.metrics.get("side_cost_usd") for run in self.runs)
 
     @property
     def did(self) -> tuple[object, ...]:
-        """All metrics of its runs to the last bit, its figures, and marks that no metric tells."""
+        """All metrics of its runs to the last bit, its figures and marks: the key of equal rows."""
         figures = tuple(sorted(self.figures.items()))
         return self.sees_future, self.rejected_for, figures, digest_of(self.runs)
 
     @property
     def recall(self) -> float | None:
-        """Fact recall: the share of needs that are met at the distance of the comparison."""
+        """Recall at the distance of the comparison."""
         return self.figures["recall"]
 
     @property
     def conversations(self) -> int:
-        """Over how many conversations its figures are."""
+        """The number of conversations behind its figures."""
         return len(replays(self.runs))
 
     def value(self, metric: str) -> float:
@@ -159,18 +159,18 @@ class Row:
 
 @dataclass(frozen=True)
 class RecordedBill:
-    """What the logs' own usage costs, and how far the replay of the same calls is off."""
+    """The cost of the recorded usage, and the deviation of the replay from it."""
 
-    cost: float  # USD of the logs' usage, at the prices of the replay
-    # How much cheaper or more expensive the replay's prompts are than the logs', as a share.
+    cost: float  # USD of the recorded usage, at the replay's prices
+    # The relative difference of the replayed cost of prompts from the recorded one.
     difference: float
-    # The larger of that, without its sign, and of what the conversations' own differences come to
-    # if they are independent of each other: a sum may be right by chance.
+    # The larger of its absolute value and the value expected from independent differences of
+    # conversations: a sum may be right by chance.
     deviation: float
 
 
 def recorded_bill(row: Row | None) -> RecordedBill | None:
-    """The recorded bill beside the replay as recorded; None where not all usage is known."""
+    """The recorded bill for the replay as recorded; None if some usage is unknown."""
     if row is None:
         return None
     replayed, logged, cost = [], [], 0.0
@@ -192,50 +192,50 @@ def recorded_bill(row: Row | None) -> RecordedBill | None:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Strategies under one model, window and summariser, over the same cases."""
+    """The strategies under one model, window and summariser, over the same cases."""
 
     model: str
     window: int
-    rows: tuple[Row, ...]  # a row a strategy, the cheapest first
+    rows: tuple[Row, ...]  # one per strategy, the cheapest first
     cases: tuple[Case, ...]
-    left_out: tuple[Case, ...]  # where a compared strategy did not succeed
+    left_out: tuple[Case, ...]  # cases in which a compared strategy failed
     dropped: tuple[str, ...]  # labels of strategies that succeeded in less than half of the cases
     summarizer: str = ""
-    written_by: str = ""  # the summariser's short name, where the results hold several
-    lag: int = 20_000  # the distance: tokens of log from which on needs count
+    written_by: str = ""  # the summariser's label, if the results hold several
+    lag: int = 20_000  # the distance: needs count from this many tokens on
     catalogue: Catalogue = field(default_factory=built_in, repr=False)
     named: tuple[str, ...] = ()  # specs in the order in which the experiment names them
-    bounds: tuple[Row, ...] = ()  # that no one named: over the same cases, and none of the rows
-    # Bounds that should be there and are not, each with the reason.
+    bounds: tuple[Row, ...] = ()  # not named by the user; not among the rows
+    # Missing bounds, each with the reason.
     unknown: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def headline(self) -> str:
-        """The metric of memory: recall at the distance of this comparison."""
+        """The recall metric at the distance of this comparison."""
         return RECALL[self.lag]
 
     @property
     def primary(self) -> tuple[str, str]:
-        """What it is about, declared before it is looked at: a metric of memory, one of money."""
+        """The primary metrics, fixed in advance: one of memory, one of cost."""
         return self.headline, "cost_usd"
 
     @property
     def kind(self) -> Kind:
-        """Under what its runs were."""
+        """The model, window and summariser of its runs."""
         return self.model, self.window, self.summarizer
 
     @cached_property
     def models(self) -> Counter[str]:
-        """Calls by the model that they went to, under one of the strategies."""
+        """Calls by the model that received them, under one of the strategies."""
         return models(run for row in self.rows[:1] for run in row.runs)
 
     @property
     def conversations(self) -> int:
-        """How many conversations the rows are over, however often each was replayed."""
+        """The number of conversations, not counting repeated replays."""
         return len({case[:2] for case in self.cases})
 
     def row(self, name: str) -> Row | None:
-        """The row of a strategy or of a bound, by its name without fields."""
+        """The row of a strategy or bound, by its name without fields."""
         return next((row for row in (*self.rows, *self.bounds) if row.name == name), None)
 
     @property
@@ -245,14 +245,14 @@ class Comparison:
 
     @property
     def beside(self) -> tuple[Row, ...]:
-        """All bounds: those that were named, and the others."""
+        """All bounds, named by the user or not."""
         return (*(row for row in self.rows if row.bound), *self.bounds)
 
     @cached_property
     def undecided(self) -> bool:
-        """Whether it is not known which strategies are choices, because keep_all is not.
+        """Whether the choices are unknown because ``keep_all`` is missing.
 
-        It tells how many calls are torn in the log, and whether prompts were ever changed.
+        ``keep_all`` shows how many calls are torn in the log, and whether prompts were changed.
         """
         usable = (row for row in self.strategies if not (row.exceeds_window or row.as_recorded))
         still = "keep_all" in self.unknown
@@ -260,7 +260,7 @@ class Comparison:
 
     @cached_property
     def choices(self) -> tuple[Row, ...]:
-        """What one could use, the cheapest first; none where that is not decided."""
+        """The usable strategies, the cheapest first; none if undecided."""
         return () if self.undecided else tuple(row for row in self.rows if row.choice)
 
     def dominated(self, row: Row) -> bool:
@@ -272,11 +272,11 @@ class Comparison:
 
     @cached_property
     def lines(self) -> tuple[Row, ...]:
-        """The rows for a table that people read: who did the very same is one, with all names.
+        """The rows of printed tables: strategies with equal runs share one row with all names.
 
-        Of strategies, that is, which two systems have under two names, or which differ in what no
-        conversation here came to. Controls, what was recorded and the user's own stand alone. The
-        reference is named first; of others, advice takes the first of the rows.
+        Runs are equal if two strategies differ only in name, or in parameters without effect here.
+        Controls, ``as_recorded`` and the user's own strategies keep their rows. The reference is
+        named first; otherwise advice uses the first row.
         """
         reference = self.reference.spec if self.reference else ""
         alike: dict[object, list[Row]] = {}
@@ -296,18 +296,18 @@ class Comparison:
         )
 
     def line(self, row: Row) -> Row:
-        """The row for a table in which a strategy stands; a bound that no one named is its own."""
+        """The table row that includes a strategy; an unnamed bound is its own row."""
         lines = (line for line in self.lines if row.spec in (line.spec, *line.twins))
         return next(lines, row)
 
     @cached_property
     def reference(self) -> Row | None:
-        """What the others are compared with: a bill that could be had.
+        """The row that the others are compared with: a bill that is possible.
 
-        What was recorded; else ``keep_all``, if it stays within the window everywhere, for then a
-        system does nothing; else the client of the model's provider; else the first usable
-        candidate in the order of the experiment that no choice beats in both. None if nothing is
-        usable, and where a bound that might be it is not known.
+        The first that applies: ``as_recorded``; ``keep_all``, if it always fits the window; the
+        client of the model's provider; the first usable strategy of the experiment that no choice
+        beats in both cost and recall. None if nothing is usable, or if a bound that may be the
+        reference is unknown.
         """
         played, whole = self.row("as_recorded"), self.row("keep_all")
         if "as_recorded" in self.unknown or (self.model != "recorded" and self._lost(whole)):
@@ -329,7 +329,7 @@ class Comparison:
 
     @property
     def _as_it_was(self) -> bool:
-        """Whether calls go to the recorded models, and no window is narrowed."""
+        """Whether calls go to the recorded models and no window is narrowed."""
         return self.model == "recorded" and not self.window
 
     @property
@@ -343,7 +343,7 @@ class Comparison:
 
     @property
     def recorded(self) -> bool:
-        """Whether ``as_recorded`` says more than ``keep_all``."""
+        """Whether ``as_recorded`` differs from ``keep_all``."""
         played, keep_all = self.row("as_recorded"), self.row("keep_all")
         if played is None:
             return False
@@ -352,24 +352,24 @@ class Comparison:
 
     @cached_property
     def recorded_bill(self) -> RecordedBill | None:
-        """What the logs' own usage costs, where the recorded calls are replayed as recorded."""
+        """The cost of the recorded usage, if the calls are replayed as recorded."""
         return recorded_bill(self.row("as_recorded"))
 
     @property
     def deviation(self) -> float:
-        """Below which share of a cost a difference is none: the replay itself is so far off."""
+        """The replay's relative error: smaller differences of cost do not count."""
         return self.recorded_bill.deviation if self.recorded_bill else 0.0
 
     @property
     def front(self) -> tuple[Row, ...]:
-        """Choices that no other one beats in cost and in what is remembered at once."""
+        """The Pareto front: choices that no other beats in both cost and recall."""
         choices = self.choices
         costs = [row.value("cost_usd") for row in choices]
         return tuple(choices[n] for n in front(costs, [-(row.recall or 0.0) for row in choices]))
 
 
 def comparisons(results: Results) -> list[Comparison]:
-    """Sort runs by model, window and summariser, and put those of each strategy together."""
+    """Group runs by model, window and summariser, and aggregate those of each strategy."""
     groups: dict[Kind, list[Run]] = {}
     for run in results.runs:
         if run.status != "unreadable":
@@ -387,13 +387,13 @@ def label(results: Results, spec: str) -> str:
 def compare(
     results: Results, kind: Kind, runs: Sequence[Run], distance: int | None = None
 ) -> Comparison:
-    """Put the runs under one model, window and summariser together."""
+    """Aggregate the runs under one model, window and summariser."""
     cases = list(dict.fromkeys(case_of(run) for run in runs))
     done = _done(runs)
     compared, common = _compared(cases, done)
     within = set(common)
     model, window, summarizer = kind
-    # No summary is written under a bound, so it is the same whoever would write.
+    # Bounds write no summaries, so they are the same for every summariser.
     beside = _done(run for run in results.bounds if (run.model, run.window) == (model, window))
     unknown = _unknown(results, {_name(spec) for spec in compared}, beside, common)
     every = {spec: [done[spec][case] for case in common] for spec in compared}
@@ -436,8 +436,8 @@ def compare(
 def _compared(
     cases: Sequence[Case], done: Mapping[str, Mapping[Case, Run]]
 ) -> tuple[list[str], list[Case]]:
-    """The strategies that succeeded in half of the cases, and where all of these did."""
-    # What failed under every strategy, for want of a price, say, tells nothing of any of them.
+    """The strategies that succeeded in half of the cases, and the cases where all of these did."""
+    # A case that failed under every strategy, e.g. without a price, says nothing about any.
     done_cases = {case for own in done.values() for case in own}
     compared = [spec for spec in done if 2 * len(done[spec]) >= max(len(done_cases), 1)]
     common = _common(cases, done, compared)
@@ -448,7 +448,7 @@ def _compared(
 
 
 def _done(runs: Iterable[Run]) -> dict[str, dict[Case, Run]]:
-    """The runs of each strategy that went well."""
+    """The successful runs of each strategy."""
     done: dict[str, dict[Case, Run]] = {}
     for run in runs:
         own = done.setdefault(run.strategy, {})
@@ -463,7 +463,7 @@ def _unknown(
     beside: Mapping[str, Mapping[Case, Run]],
     common: Sequence[Case],
 ) -> dict[str, str]:
-    """Which bounds the experiment has and these cases have not, and why."""
+    """The bounds of the experiment that these cases lack, with the reasons."""
     manifest = results.manifest
     known = {_name(spec) for spec, own in beside.items() if all(case in own for case in common)}
     lost = {
@@ -476,7 +476,7 @@ def _unknown(
 
 
 def _at(row: Row, lag: int) -> Row:
-    """A row with its figures of memory at a distance."""
+    """A copy of a row with its memory figures at a distance."""
     memory = memory_of(row.runs, lag, summarises=row.summarises)
     figures = {**row.figures, "recall": row.figures[RECALL[lag]], **memory}
     return replace(row, figures=figures)
@@ -490,18 +490,18 @@ def _written_by(results: Results, summarizer: str) -> str:
 
 
 def _together(labels: Sequence[str]) -> str:
-    """The names in one line of a table; of a grid of settings, as many as there is room for."""
+    """The names in one table row; of a grid of settings, as many as fit."""
     more = len(labels) - _NAMED
     return ", ".join([*labels[:_NAMED], f"{more} more"] if more > 0 else labels)
 
 
 def case_of(run: Run) -> Case:
-    """What a run was over: the unit that strategies are compared on."""
+    """The case of a run: the unit on which strategies are compared."""
     return run.scenario, run.conversation, run.seed
 
 
 def kind_of(run: Run) -> Kind:
-    """Under what a run was: only what is under the same may be compared."""
+    """The model, window and summariser of a run: only equal ones may be compared."""
     return run.model, run.window, run.summarizer
 
 
@@ -519,9 +519,9 @@ def _row(
     whole: Sequence[Run] | None,
     torn: float | None,
 ) -> Row:
-    """A row, beside the runs of ``keep_all`` and the share of their calls that is torn."""
+    """Make a row; ``whole`` has the runs of ``keep_all``, ``torn`` their share of torn calls."""
     own = figures_of(runs)
-    # What the log has was sent and accepted: it is no fault.
+    # The log's own prompts were sent and accepted: they are no fault.
     worse = _name(spec) != "as_recorded" and refused(own) > (torn or 0.0) + FAULT_MARGIN
     return Row(
         spec,
@@ -539,13 +539,13 @@ def _row(
 
 
 def _acted(runs: Sequence[Run], whole: Sequence[Run | None]) -> int:
-    """The conversations in any replay of which something was changed."""
+    """The number of conversations in which any replay changed a prompt."""
     changed = acted(runs, whole)
     return len(replays(runs[n] for n in np.flatnonzero(changed).tolist()))
 
 
 def _related(comparison: Comparison) -> Comparison:
-    """The same, with the cost of each strategy over that of the reference."""
+    """A copy with the cost of each strategy relative to the reference."""
     base = comparison.reference.value("cost_usd") if comparison.reference else 0.0
 
     def related(row: Row) -> Row:

@@ -1,4 +1,4 @@
-"""Contrasts: how strategies differ from a reference, and what of it may be chance."""
+"""Contrasts: differences of strategies from a reference, and their significance."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ from compactlab.reports.analysis.significance import (
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.metrics import METRICS
 
-# How a metric of several strategies is compared with a reference's, by the kind of metric.
+# How several strategies are compared with a reference, by the kind of metric.
 
 Indices = NDArray[np.intp]
 
 
 def proportional(metric: str) -> bool:
-    """Whether a metric is compared by ratio where it can be: money and tokens that add up."""
+    """Whether a metric is compared by ratio if possible: money and amounts of tokens."""
     return METRICS[metric].aggregation == "sum" and METRICS[metric].unit in ("USD", "tokens")
 
 
@@ -56,7 +56,7 @@ def estimations(metric: str, sample: Sample) -> tuple[list[Estimation], Pairs, F
     estimates = [Estimation("difference")] * len(pairs.ours)
     paired = pairs.both.any(axis=1)
     flips = pairs.differences
-    # What is infinite cannot be added up, but it can be ranked; and no sum tells of the largest.
+    # Infinite values cannot be added but can be ranked; sums say nothing about extremes.
     ranked = np.isinf(flips).any(axis=1) | (METRICS[metric].aggregation in ("median", *EXTREMES))
     flips[ranked] = signed_ranks(flips[ranked])
     if METRICS[metric].aggregation == "median":
@@ -81,9 +81,9 @@ def _put(estimates: list[Estimation], rows: Indices, own: list[Estimation]) -> N
 
 
 def _has_ratio(pairs: Pairs) -> Flags:
-    """Of which rows a ratio can be told: nothing is negative, and below there always is something.
+    """Which rows can have a ratio: values are never negative, and denominators always positive.
 
-    That is, in every resample of the conversations.
+    This holds in every resample of the conversations.
     """
     both = pairs.both
     ours, theirs = (np.where(both, values, 0.0) for values in (pairs.ours, pairs.theirs))
@@ -98,7 +98,7 @@ def _has_ratio(pairs: Pairs) -> Flags:
 
 
 def _ratios(pairs: Pairs, money: bool) -> list[Estimation]:
-    """Ratios of sums; of money also the geometric mean of each conversation's, if none is zero."""
+    """Ratios of sums; for money also the geometric mean of ratios if all are positive."""
     both, same = pairs.both, pairs.differences == 0
     theirs = np.where(both, pairs.theirs, 0.0)
     ours = np.where(same, theirs, np.where(both, pairs.ours, 0.0))
@@ -120,11 +120,11 @@ def _ratios(pairs: Pairs, money: bool) -> list[Estimation]:
 
 
 def _differences(pairs: Pairs, shares: bool) -> list[Estimation]:
-    """Means of the differences; of shares with intervals that hold for any distribution."""
+    """Means of the differences; for shares with intervals that hold for any distribution."""
     sizes = np.maximum(np.abs(pairs.ours), np.abs(pairs.theirs))
     largest = np.where(pairs.both, sizes, 0.0).max(axis=1, initial=0.0)
     means = mean_of(pairs.differences, pairs.both)
-    # Infinite in both is no difference, and no size.
+    # Two infinite values have no difference, and no size.
     sizes = np.where(np.isinf(largest), 1.0, largest)
     estimates = assessed("difference", means, pairs, sizes, resampled=not shares)
     return [*map(_student, estimates, pairs.differences, pairs.both)] if shares else estimates
@@ -133,12 +133,12 @@ def _differences(pairs: Pairs, shares: bool) -> list[Estimation]:
 def _student(own: Estimation, differences: Floats, both: Flags) -> Estimation:
     """A difference of shares, with the interval of Student's t over the pairs.
 
-    None where all pairs differ by the same. It describes these conversations; what is recommended
-    is tested by :mod:`.betting`, which allows for conversations like none of these.
+    None if all pairs differ by the same. It describes these conversations. The recommendation is
+    tested by :mod:`.betting`, which allows for unlike conversations.
     """
     known = differences[both]
     if len(known) < bootstrap.FEWEST or np.abs(known).max() > 1:
-        return own  # too few; or these are no shares
+        return own  # too few pairs, or not shares
     low, high = bootstrap.student_ends(known)
     if low == high:
         return own
@@ -154,7 +154,7 @@ def _student(own: Estimation, differences: Floats, both: Flags) -> Estimation:
 
 
 def _pooled(part: Floats, whole: Floats) -> tuple[list[Estimation], Pairs, Floats]:
-    """Differences of shares of sums, such as tokens read over all tokens."""
+    """Differences of pooled shares, such as tokens read over all tokens."""
     shares = np.divide(part, whole, out=np.full_like(part, np.nan), where=whole > 0)
     pairs = Pairs(shares[1:], shares[0])
     ours, theirs = (
@@ -171,7 +171,7 @@ def _pooled(part: Floats, whole: Floats) -> tuple[list[Estimation], Pairs, Float
 
 
 def _pulls(ours: Quotient, theirs: Quotient) -> Floats:
-    """What swapping the names of a pair reverses: each less the share of the two together."""
+    """The change of each pair when its names are swapped: its value less the share of both."""
     both = Quotient(ours.above + theirs.above, ours.below + theirs.below)
     share = np.nan_to_num(both.value)[:, None]
     pull = (ours.above - share * ours.below) - (theirs.above - share * theirs.below)
@@ -198,7 +198,7 @@ def _medians(pairs: Pairs) -> list[Estimation]:
 
 
 def _extremes(pairs: Pairs, largest: bool) -> list[Estimation]:
-    """Differences of the largest or smallest values: no resample holds one beyond those seen."""
+    """Differences of largest or smallest values: resamples cannot go beyond the observed ones."""
     estimates = []
     extreme = np.max if largest else np.min
     for ours, both in zip(pairs.ours, pairs.both, strict=True):
@@ -208,7 +208,7 @@ def _extremes(pairs: Pairs, largest: bool) -> list[Estimation]:
     return estimates
 
 
-# By how much a strategy may be worse and still count as no worse: points, and a share of the cost.
+# By how much a strategy may be worse and still count as no worse: points, or a share of the cost.
 MARGINS: Mapping[str, float] = MappingProxyType(
     {"cost_usd": 0.02, **dict.fromkeys(RECALL.values(), 1 - ENOUGH)}
 )
@@ -218,27 +218,26 @@ ALPHA = 0.05
 
 @dataclass(frozen=True)
 class Contrast:
-    """A strategy against a reference in one metric; with no value, fields are None.
+    """The contrast of a strategy with a reference in one metric; fields without a value are None.
 
-    A ``ratio`` is the sum of the subject's values over that of the reference's. A ``difference`` is
-    the subject's less the reference's: of a mean and of an amount the mean over conversations, of a
-    median the median of the differences, of a pooled share and of a maximum the difference of the
-    two figures. Lower counts as better where the metric has no good direction.
+    A ``ratio`` is the sum of the subject's values over the sum of the reference's. A ``difference``
+    is the subject's value less the reference's. For means and amounts it is the mean over
+    conversations, for medians the median of the differences, for pooled shares and maxima the
+    difference of the two figures. Lower counts as better if the metric has no direction.
     """
 
     metric: str
     subject: str  # a spec, as the reference
     reference: str
-    conversations: int  # that have a value under both
+    conversations: int  # that have a value under both strategies
     kind: Kind
-    estimate: float | None  # None also where it is infinite
-    # The 95 % interval; none with fewer than 10 conversations, where too few of them differ, and of
-    # maxima.
+    estimate: float | None  # None also if infinite
+    # The 95 % interval. None with fewer than 10 conversations, if too few differ, and for maxima.
     low: float | None
     high: float | None
     method: str  # of the interval: percentile, student, order (of medians); "" without one
     p: float | None  # of the two-sided sign-flip test
-    adjusted: float | None  # for many comparisons
+    adjusted: float | None  # p adjusted for many comparisons
     correction: Literal["Holm", "BH", ""]  # Holm over strategies for a primary metric
     wins: int  # conversations in which the subject is better
     ties: int
@@ -246,28 +245,28 @@ class Contrast:
     effect: float  # matched-pairs rank-biserial correlation, 1 if the subject is always better
     detectable: float | None  # smallest difference at 80 % power, 5 %, uncorrected
     margin: float | None  # by how much the subject may be worse
-    no_worse: bool | None  # non-inferior by the margin; None where too few cannot show it
-    # The geometric mean of each conversation's ratio, where every conversation weighs alike.
+    no_worse: bool | None  # non-inferior by the margin; None with too few conversations
+    # The geometric mean of the conversations' ratios, which weighs conversations equally.
     geometric: float | None = None
     geometric_low: float | None = None
     geometric_high: float | None = None
-    # How far the replay is off the recorded bill, as a share: no smaller difference is called one.
+    # The replay's relative error against the recorded bill; smaller differences do not count.
     deviation: float = 0.0
 
     @property
     def same(self) -> float:
-        """The estimate of two that do not differ: 1 of a ratio, 0 of a difference."""
+        """The estimate without a difference: 1 for a ratio, 0 for a difference."""
         return 1.0 if self.kind == "ratio" else 0.0
 
     @property
     def within(self) -> bool:
-        """Whether the difference is no larger than what the replay is off the recorded bill."""
+        """Whether the difference is within the replay's error against the recorded bill."""
         ratio = self.kind == "ratio" and self.estimate is not None and self.estimate != self.same
         return ratio and abs((self.estimate or 0.0) - self.same) <= self.deviation
 
     @property
     def determined(self) -> bool:
-        """Whether there is a difference beyond chance: by the test and by the interval."""
+        """Whether the difference is significant by both the test and the interval."""
         if self.adjusted is None or self.estimate is None or self.estimate == self.same:
             return False
         if self.within:
@@ -276,17 +275,17 @@ class Contrast:
         if told and (self.low or 0.0) <= self.same <= (self.high or 0.0):
             return False
         if METRICS[self.metric].aggregation in EXTREMES and self._direction() * self.effect <= 0:
-            return False  # One conversation holds the extreme; the others tell the reverse.
+            return False  # One conversation has the extreme value; the others show the opposite.
         return round(self.adjusted, 9) < ALPHA
 
     @property
     def better(self) -> bool:
-        """Whether the subject is surely better."""
+        """Whether the subject is significantly better."""
         return self.determined and self._direction() > 0
 
     @property
     def worse(self) -> bool:
-        """Whether the subject is surely worse."""
+        """Whether the subject is significantly worse."""
         return self.determined and self._direction() < 0
 
     def _direction(self) -> int:
@@ -305,8 +304,8 @@ def contrasts(
 ) -> dict[tuple[str, str], Contrast]:
     """Compare every strategy with a reference, conversation by conversation.
 
-    Without metrics, in what the comparison is about: its headline of memory, and cost. ``fixed``:
-    the conversations are all that is asked about, and stand for no others like them.
+    Without metrics, use the primary ones of the comparison: recall and cost. ``fixed``: the
+    conversations are the whole population, not a sample.
     """
     metrics = metrics or comparison.primary
     for metric in metrics:
@@ -362,7 +361,7 @@ def _contrasts(metric: str, sample: Sample, margin: float | None) -> list[Contra
 
 
 def _margin(metric: str, kind: Kind, margin: float | None) -> float | None:
-    """The margin where it has the unit of the estimate: a share is none where nothing was spent."""
+    """The margin; None if it is a share but the estimate is not a ratio."""
     return None if proportional(metric) and kind == "difference" else margin
 
 

@@ -1,4 +1,4 @@
-"""At which distance the recall of a store is told: how long ago a needed fact was last stated."""
+"""The distance of a store's recall: how many tokens ago a needed fact was last stated."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from compactlab.sim.models.model import Catalogue
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 
-# Nearer than the first, real agents keep the conversation word for word, whatever a summary says;
-# in larger windows they keep more of it. By the tokens of the window from which on it holds.
+# Nearer than the first, real agents keep the conversation verbatim, independent of summaries; in
+# larger windows they keep more. The key is the smallest window, in tokens, with this distance.
 _BY_WINDOW = {0: 20_000, 200_000: 40_000, 1_000_000: 80_000}
 
 
 def distance_of(results: Results) -> int:
-    """The one distance of a store: as it was asked for, else by the largest of its windows.
+    """The distance of a store: the requested one, else by the largest of its windows.
 
-    It does not depend on the strategies, so that no row changes what another one's recall means.
+    It is independent of the strategies, so adding a row changes no other row's recall.
     """
     asked = results.manifest.get("distance")
     if asked in LONG:
         return int(asked)
-    # The calls of one strategy go to the models to which those of all go.
+    # All strategies call the same models, so one is enough.
     one: dict[tuple[object, ...], Run] = {}
     for run in results.runs:
         if run.status == "ok":
@@ -39,7 +39,7 @@ def distance_of(results: Results) -> int:
 
 
 def window_of(model: str, narrowed: int, catalogue: Catalogue) -> int:
-    """Tokens of a model's window, as a run narrows it; 0 if the model is not known."""
+    """The context window of a model in a run, in tokens; 0 if the model is unknown."""
     try:
         return catalogue.find(model).narrowed(narrowed or None).window
     except ModelError:

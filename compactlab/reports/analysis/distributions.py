@@ -26,7 +26,7 @@ def normal_share(points: Floats) -> Floats:
 
 
 def normal_quantile(share: float) -> float:
-    """The point below which such a share of a standard normal distribution lies.
+    """The quantile of the standard normal distribution.
 
     Examples
     --------
@@ -37,7 +37,7 @@ def normal_quantile(share: float) -> float:
 
 
 def student_quantiles(freedom: Floats, share: float) -> Floats:
-    """Points below which a share of over a half lies, of Student's t with so many degrees each.
+    """Quantiles above the median of Student's t, for several degrees of freedom.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def student_quantiles(freedom: Floats, share: float) -> Floats:
     return np.array([_student_quantile(float(each), share) for each in freedom])
 
 
-# Student's t is computed in decimals of so many digits, of which the nearest float is taken.
+# Student's t is computed in decimals of this many digits, then rounded to the nearest float.
 
 _DIGITS = 30
 _PI = Decimal("3.14159265358979323846264338327950288")
@@ -59,7 +59,7 @@ def _student_quantile(freedom: float, share: float) -> float:
     """The float nearest to t, found by Newton's method on P(-t < T < t) = 2 share - 1.
 
     It starts at the normal quantile, which is too small, and P is concave, so no step is too long.
-    What is left after a step is about its square: the last one counts less than a float's digits.
+    The error after a step is about its square: the last one is below a float's precision.
     """
     with localcontext() as context:
         context.prec = _DIGITS
@@ -67,7 +67,7 @@ def _student_quantile(freedom: float, share: float) -> float:
         peak = _peak(free)
         point = step = Decimal(normal_quantile(share))
         while step > point * _SMALLEST.sqrt():
-            # P, or 1 - P: the series (DLMF 8.17.8) that converges sooner.
+            # P or 1 - P, by the series (DLMF 8.17.8) that converges faster.
             square = point * point
             inside = square / (free + square)
             density = peak * (1 - inside) ** ((free + 1) / 2)

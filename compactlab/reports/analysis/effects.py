@@ -22,30 +22,30 @@ _Parts = list[tuple[str, dict[str, Any]]]
 
 @dataclass(frozen=True)
 class NoEffect:
-    """Parameters that never mattered."""
+    """Parameters without effect."""
 
     rows: tuple[Row, ...]
-    parameters: tuple[str, ...]  # what somebody set, or what the rows differ in
-    idle: bool  # whether that is because nothing was compacted; else the rows made the same runs
+    parameters: tuple[str, ...]  # those that the user set, or in which the rows differ
+    idle: bool  # whether nothing was compacted; else the rows have equal runs
 
 
 @dataclass(frozen=True)
 class Cap:
-    """A default that counts as less in a narrowed window."""
+    """A default that a narrowed window reduces."""
 
-    what: str  # a field, or what the tokens are for
+    what: str  # the field, or the purpose of the tokens
     tokens: int
-    counts: int  # as so many
+    counts: int  # the reduced value
     rows: tuple[Row, ...]
 
 
 def without_effect(comparison: Comparison) -> list[NoEffect]:
-    """Which parameters never mattered: nothing was compacted, or rows are equal without them."""
+    """Parameters without effect: nothing was compacted, or rows are equal despite them."""
     return [*_idle(comparison), *_same(comparison)]
 
 
 def _idle(comparison: Comparison) -> Iterator[NoEffect]:
-    """What was set where no conversation was compacted."""
+    """Parameters that were set although nothing was compacted."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in comparison.rows:
         if not row.acted and (names := tuple(_names(_parts(row.label)))):
@@ -55,7 +55,7 @@ def _idle(comparison: Comparison) -> Iterator[NoEffect]:
 
 
 def _same(comparison: Comparison) -> Iterator[NoEffect]:
-    """Where a strategy acted, with other parameters, and every figure is equal."""
+    """Strategies that acted and have equal figures despite different parameters."""
     classes: list[tuple[_Parts, list[Row]]] = []
     for row in comparison.rows:
         parts = _parts(row.spec)
@@ -85,7 +85,7 @@ def _differing(every: list[_Parts]) -> Iterator[str]:
 
 
 def _alike(row: Row, other: Row) -> bool:
-    """Whether two rows are the same, run by run and figure by figure."""
+    """Whether two rows have equal runs and figures."""
     return all(map(_equal, row.runs, other.runs))
 
 
@@ -95,12 +95,12 @@ def _equal(run: Run, other: Run) -> bool:
 
 
 def _figures(metrics: Mapping[str, float | None]) -> dict[str, float]:
-    """The figures that there are; what is no number equals nothing, not even itself."""
+    """The figures without NaN, which does not even equal itself."""
     return {k: v for k, v in metrics.items() if v is not None and not math.isnan(v)}
 
 
 def _parts(text: str) -> _Parts:
-    """The parts of a spec or a label; none where somebody's own strategy has another name."""
+    """The parts of a spec or label; empty if the name of a user's strategy is not a spec."""
     try:
         return [parse_spec(part) for part in text.split(" + ")]
     except UsageError:
@@ -112,7 +112,7 @@ def _names(parts: _Parts) -> Iterator[str]:
 
 
 def caps(comparison: Comparison) -> list[Cap]:
-    """The defaults that count as a quarter of the window that the run has narrowed."""
+    """The defaults that a narrowed window reduces to a quarter of the window."""
     window, known = comparison.window, comparison.catalogue
     own = [window_of(model, 0, known) for model in comparison.models or [comparison.model]]
     if not window or max(own, default=0) <= window:

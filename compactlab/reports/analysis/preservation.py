@@ -1,9 +1,9 @@
-"""What summaries keep: recall at a long lag, between a summary without content and an oracle.
+"""Effect preservation: recall with summaries, between empty summaries and an oracle's.
 
-Effect preservation, as in trials of non-inferiority with assay sensitivity (ICH E10, 2000): one
-less the misses with the summariser over the misses with a summary of the same length that says
-nothing, under the same strategy, of the same needs. So what a strategy misses is what it exposes
-(the misses without content) times what its summaries lose of that.
+As in trials of non-inferiority with assay sensitivity (ICH E10, 2000), it is 1 less a ratio: misses
+with the summariser over misses with empty summaries of the same length, under the same strategy and
+of the same needs. Thus the misses of a strategy are its exposure (the misses with empty summaries)
+times the share of it that its summaries lose.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from compactlab.reports.analysis.bootstrap import FEWEST, interval_ends, settled
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.analysis.sample import SAME, Floats, Quotient
 
-# So many times as much as is exposed may be missed: further no interval is looked for.
+# Upper bound, in multiples of the exposure, for the ends of an interval.
 _MOST = 5.0
-# Resamples tell how much is preserved if there are so many conversations, and the variance comes
-# from so many of them: one summary in twenty that fails may be in none of 30 (docs/statistics.md).
+# The bootstrap needs this many conversations, and its variance must come from this many: if one
+# summary in twenty fails, 30 may contain none (docs/statistics.md).
 _MANY, _CARRIERS = 60, 5.0
-# An interval that is wider than this tells nothing.
+# A wider interval is uninformative.
 _WIDEST = 1.0
 
 
@@ -38,7 +38,7 @@ class Share:
 
     @property
     def rest(self) -> Share:
-        """What it is a share of, less it.
+        """1 less the share.
 
         Examples
         --------
@@ -52,9 +52,9 @@ class Share:
 
 @dataclass(frozen=True)
 class Preservation:
-    """The memory of one strategy at a lag, with its own summaries and with null ones.
+    """The memory of one strategy at a distance, with its own and with null summaries.
 
-    Each conversation that has needs at the lag counts once: its share of misses, over all of its
+    Each conversation with needs at the distance counts once, with its share of misses over all
     replays.
     """
 
@@ -67,28 +67,28 @@ class Preservation:
         return {writer: np.array(each, np.float64) for writer, each in shares.items()}
 
     def missed(self, writer: str = OWN) -> Floats:
-        """The share of needs that is missed, by conversation; empty where it was not measured."""
+        """The share of needs missed, by conversation; empty if not measured."""
         return self._missed.get(writer, np.zeros(0))
 
     @property
     def conversations(self) -> int:
-        """How many conversations have needs at the lag."""
+        """The number of conversations with needs at the distance."""
         return len(self.missed())
 
     def recall(self, writer: str = OWN) -> Share | None:
-        """The share of needs that is met."""
+        """Recall with a summariser."""
         return _share(1 - self.missed(writer))
 
     @property
     def exposure(self) -> Share | None:
-        """The share of needs that is missed if summaries say nothing: the strategy's loss."""
+        """The share of needs missed with empty summaries: the strategy's own loss."""
         return _share(self.missed(JUNK))
 
     def preserved(self, writer: str = OWN) -> Share | None:
-        """Effect preservation: the share of what is exposed that is not missed.
+        """Effect preservation: the share of the exposure that summaries preserve.
 
-        Negative where more is missed than with a summary that says nothing. None where nothing is
-        summarised, nothing is exposed, or no control was run.
+        Negative if summaries lose more than empty ones. None if nothing is summarised, nothing is
+        exposed, or no control was run.
         """
         ours, junk = self.missed(writer), self.missed(JUNK)
         if not self.row.summarises or not len(junk) or not junk.any():
@@ -100,28 +100,28 @@ class Preservation:
         return _settled(value, low, high) if high - low <= _WIDEST else _settled(value)
 
     def p_preserves(self, share: float) -> float:
-        """How surely more than a share of what is exposed is preserved: p of the contrary."""
+        """The p value of the claim that at most this share of the exposure is preserved."""
         ours, junk = self.missed(), self.missed(JUNK)
         if not self.row.summarises or not len(junk):
             return 1.0
         return betting.p_at_least(ours - (1 - share) * junk, 0.0)
 
     def p_recalls(self, share: float) -> float:
-        """How surely more than a share of the needs is met: p of the contrary."""
+        """The p value of the claim that recall is at most this share."""
         return betting.p_at_least(self.missed(), 1 - share)
 
 
 def _resampled(ours: Floats, junk: Floats) -> tuple[float, float] | None:
-    """The interval by the bootstrap; None where few conversations may make all the difference.
+    """The bootstrap interval; None if a few conversations dominate the variance.
 
-    From how many it comes: the square of the sum of squares over the sum of fourth powers, which is
-    n where all deviate alike, and few where most lose nothing and some lose much.
+    Their effective number is the square of the sum of squares over the sum of fourth powers: n if
+    all deviate alike, few if most lose nothing and some lose much.
     """
     if len(ours) < _MANY:
         return None
     quotient = Quotient(ours[None], junk[None])
     pulls = quotient.influence(np.array([len(ours)]))[0]
-    squares = np.where(np.abs(pulls) <= SAME, 0.0, pulls) ** 2  # smaller ones are rounding
+    squares = np.where(np.abs(pulls) <= SAME, 0.0, pulls) ** 2  # smaller pulls are rounding errors
     if squares.sum() ** 2 < _CARRIERS * (squares**2).sum() or not squares.any():
         return None
     low, high = interval_ends(quotient)
@@ -131,10 +131,10 @@ def _resampled(ours: Floats, junk: Floats) -> tuple[float, float] | None:
 def _surely(ours: Floats, junk: Floats) -> tuple[float, float]:
     """The interval of effect preservation that holds for any distribution."""
 
-    def at_least(lost: float) -> float:  # p of the claim that so much is lost, or more
+    def at_least(lost: float) -> float:  # p of the claim that at least this share is lost
         return betting.p_at_least(ours - lost * junk, 0.0)
 
-    def at_most(less: float) -> float:  # p of the claim that so much is lost, or less
+    def at_most(less: float) -> float:  # p of the claim that at most this share is lost
         return betting.p_at_least(-less * junk - ours, 0.0, -less)
 
     low = 1 - betting.bisected(at_least, 0.0, _MOST)
@@ -157,5 +157,5 @@ def _settled(value: float, low: float | None = None, high: float | None = None) 
 
 
 def preservation(comparison: Comparison, row: Row) -> Preservation:
-    """The memory of a strategy at the lag of its comparison."""
+    """The memory of a strategy at the distance of its comparison."""
     return Preservation(row, comparison.lag)

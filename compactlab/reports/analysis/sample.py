@@ -1,4 +1,4 @@
-"""Figures of strategies by conversation, and the statistics that are quotients of their sums."""
+"""Figures of strategies by conversation, and statistics that are quotients of their sums."""
 
 from __future__ import annotations
 
@@ -25,14 +25,13 @@ from compactlab.sim.store.run import Run
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-# Figures that differ by a smaller share of themselves are the same: sums of floats in another
-# order are.
+# Smaller relative differences count as equal: sums of floats depend on their order.
 SAME = 1e-9
 
 
 @dataclass(frozen=True)
 class Pairs:
-    """One metric, by conversation: of several strategies and of what they are compared with."""
+    """One metric of several strategies and of their reference, by conversation."""
 
     ours: Floats  # strategies by conversations; NaN where there is no value
     theirs: Floats  # the reference's, by conversations
@@ -45,11 +44,11 @@ class Pairs:
 
     @property
     def differences(self) -> Floats:
-        """Ours less theirs; 0 where they are the same, and where one has no value."""
+        """Ours less theirs; 0 if equal, or if one has no value."""
         with np.errstate(invalid="ignore"):
             gap = self.ours - self.theirs
             size = np.maximum(np.abs(self.ours), np.abs(self.theirs))
-            # Two infinite values of one sign have no difference, and are the same.
+            # Two infinities of one sign are equal: they have no difference.
             same = np.isnan(gap) | (np.abs(gap) <= np.where(np.isinf(size), 0.0, SAME * size))
         gaps: Floats = np.where(same, 0.0, gap)
         return gaps
@@ -60,10 +59,10 @@ class Pairs:
 
 
 class Sample:
-    """The values of strategies over the same cases by conversation, replays averaged first.
+    """The values of strategies by conversation over the same cases, averaged over replays.
 
-    Conversations are ascending: in this order all draws are made, whatever that of the runs. They
-    stand for others like them, of which some may be like none of these, unless they are ``fixed``.
+    Conversations are sorted, so draws do not depend on the order of runs. They are a sample of a
+    population, unless they are ``fixed``.
     """
 
     def __init__(self, rows: Sequence[Row], metrics: Sequence[str], *, fixed: bool = False) -> None:
@@ -84,7 +83,7 @@ class Sample:
         return numbers
 
     def parts(self, metric: str) -> tuple[Floats, Floats]:
-        """What a pooled share is a share of what: two arrays, rows by conversations."""
+        """Numerators and denominators of a pooled share: two arrays, rows by conversations."""
         if metric == "prefix_reuse":
             tokens = [read_and_missed(groups) for groups in self._groups]
             read = np.array([each for each, _ in tokens])
@@ -107,7 +106,7 @@ def _check(rows: Sequence[Row]) -> None:
 
 
 def _values(groups: Sequence[Sequence[Run]], metrics: Sequence[str]) -> Floats:
-    """Conversations by metrics; of replays the mean, or the largest or smallest."""
+    """Conversations by metrics; the mean of replays, or the largest or smallest."""
     raw = values_of([run for group in groups for run in group], metrics)
     sizes = [len(group) for group in groups]
     if max(sizes, default=1) == 1:
@@ -127,18 +126,18 @@ def _values(groups: Sequence[Sequence[Run]], metrics: Sequence[str]) -> Floats:
     return values
 
 
-# Sums over many resamples at once: products of matrices, small enough for one core.
+# Sums over many resamples: products of matrices small enough for one core.
 
-# Libraries of linear algebra spread a larger product over all cores, and if another process has
-# one of these, they wait for it: 30 times as long was seen. So is the order of additions settled.
+# Libraries of linear algebra spread larger products over all cores. Two such processes wait for
+# each other: up to 30 times as long. It also fixes the order of additions.
 _WAYS, _PAIRS, _ROWS = 50, 100, 40
 
-# So many ways are made floats at once.
+# This many ways are converted to floats at a time.
 _BLOCK = 20 * _WAYS
 
 
 def products(values: Floats, ways: NDArray[np.generic]) -> Iterator[tuple[slice, Floats]]:
-    """Sum the values up in many ways.
+    """Compute sums of the values with the coefficients of many ways.
 
     Examples
     --------
@@ -161,7 +160,7 @@ def products(values: Floats, ways: NDArray[np.generic]) -> Iterator[tuple[slice,
         yield block, sums
 
 
-# Statistics that are a sum over conversations divided by another: means, ratios, shares.
+# Statistics that are quotients of two sums over conversations: means, ratios, shares.
 
 RESAMPLES = 10_000
 
@@ -171,9 +170,9 @@ _DRAWS_AT_ONCE = 10_000_000
 
 @dataclass(frozen=True)
 class Quotient:
-    """One sum over conversations divided by another; 0 where there is no value.
+    """A quotient of two sums over conversations; 0 stands for a missing value.
 
-    Both are strategies by conversations. A mean has ones below.
+    Both are strategies by conversations. The denominators of a mean are ones.
 
     Examples
     --------
@@ -186,63 +185,63 @@ class Quotient:
 
     @property
     def value(self) -> Floats:
-        """The figure, by strategy; NaN where nothing stands below."""
+        """The quotient by strategy; NaN if the denominator is 0."""
         return _divided(self.above.sum(axis=1), self.below.sum(axis=1))
 
     def rows(self, chosen: NDArray[np.intp]) -> Quotient:
-        """The same of only some of the strategies."""
+        """A copy with some of the strategies."""
         return Quotient(self.above[chosen], self.below[chosen])
 
     def resampled(self) -> Floats:
-        """The figure in each resample; strategies by resamples."""
+        """The quotient in each resample; strategies by resamples."""
         return _divided(resampled_sums(self.above), self.below_resampled())
 
     def below_resampled(self) -> Floats:
-        """The lower sum in each resample."""
+        """The denominator in each resample."""
         if (self.below == self.below[:1]).all():
             return resampled_sums(self.below[:1])
         return resampled_sums(self.below)
 
     def effective(self) -> Floats:
-        """How many conversations of one weight these are worth, by what each adds below.
+        """The effective number of conversations, by their shares of the denominator.
 
         The square of the sum over the sum of the squares (Kish 1965, Survey Sampling, section
-        11.7): one that costs as much as ten others leaves few that count.
+        11.7): it is small if a few conversations have most of the cost.
         """
         return _divided(self.below.sum(axis=1) ** 2, (self.below**2).sum(axis=1))
 
     def influence(self, conversations: NDArray[np.intp]) -> Floats:
-        """The pull of each conversation: linear in what it adds above and below, around 0."""
+        """The influence of each conversation, linear in its two summands and centred at 0."""
         pull = self.above - self.value[:, None] * self.below
         return _divided(pull * conversations[:, None], self.below.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)
 class Gap:
-    """A quotient less another one."""
+    """The difference of two quotients."""
 
     ours: Quotient
     theirs: Quotient
 
     @property
     def value(self) -> Floats:
-        """The figure, by strategy."""
+        """The difference, by strategy."""
         return self.ours.value - self.theirs.value
 
     def rows(self, chosen: NDArray[np.intp]) -> Gap:
-        """The same of only some of the strategies."""
+        """A copy with some of the strategies."""
         return Gap(self.ours.rows(chosen), self.theirs.rows(chosen))
 
     def resampled(self) -> Floats:
-        """The figure in each resample."""
+        """The difference in each resample."""
         return self.ours.resampled() - self.theirs.resampled()
 
     def effective(self) -> Floats:
-        """How many conversations of one weight these are worth: the fewer of the two."""
+        """The effective number of conversations: the smaller of the two."""
         return np.minimum(self.ours.effective(), self.theirs.effective())
 
     def influence(self, conversations: NDArray[np.intp]) -> Floats:
-        """The pull of each conversation."""
+        """The influence of each conversation."""
         return self.ours.influence(conversations) - self.theirs.influence(conversations)
 
 
@@ -252,11 +251,10 @@ Statistic = Quotient | Gap
 def resampled_sums(values: Floats) -> Floats:
     """The sums of rows over each resample of their columns; rows by resamples.
 
-    All rows are summed over the same resamples: what the conversations of a resample have in
-    common cancels out in a difference.
+    All rows use the same resamples, so that what rows have in common cancels out in differences.
     """
     if (values == values[:, :1]).all():
-        # A resample has as many conversations as there are.
+        # All conversations are equal: every resample has the same sum.
         return np.repeat(values.sum(axis=1, keepdims=True), RESAMPLES, axis=1)
     sums = np.empty((len(values), RESAMPLES))
     for block, some in products(values, resamples(values.shape[1])):
@@ -266,8 +264,8 @@ def resampled_sums(values: Floats) -> Floats:
 
 @lru_cache(maxsize=8)
 def resamples(conversations: int) -> NDArray[np.generic]:
-    """How often each conversation is in each resample, drawn with replacement."""
-    # Raw draws are the same under every version of numpy; what Generator makes of them need not be.
+    """The count of each conversation in each resample, drawn with replacement."""
+    # Raw draws are equal under every version of numpy; those of Generator may differ.
     source = np.random.PCG64(stream(0, "resamples", conversations).getrandbits(128))
     parts = []
     at_once = max(1, _DRAWS_AT_ONCE // max(1, conversations))
@@ -282,7 +280,7 @@ def resamples(conversations: int) -> NDArray[np.generic]:
 
 
 def mean_of(values: Floats, known: Flags) -> Quotient:
-    """The mean of what is known, by row."""
+    """The mean of the known values, by row."""
     return Quotient(np.where(known, values, 0.0), known.astype(np.float64))
 
 

@@ -1,4 +1,4 @@
-"""What a comparison is over, in words: model, window, summariser, conversations."""
+"""What a comparison covers, in words: model, window, summariser, conversations."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from compactlab.reports.render.text import capitalised, clean, counted, listed
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.store.run import Run
 
-# A clock that stands at its beginning tells no date.
+# A clock that starts at 0 has no date.
 _A_YEAR = 365 * 86_400.0
 
-# Writes a name that comes from outside as a format wants it.
+# Formats an external name for an output.
 Name = Callable[[str], str]
 
 
 def scope(comparison: Comparison, name: Name = str) -> str:
-    """What a comparison is over, in one line."""
+    """What a comparison covers, in one line."""
     over = counted(comparison.conversations, "conversation")
     if len(comparison.cases) > comparison.conversations:
         over += f" in {counted(len(comparison.cases), 'replay')}"
@@ -33,7 +33,7 @@ def scope(comparison: Comparison, name: Name = str) -> str:
 
 
 def told_apart(comparison: Comparison, compared: Sequence[Comparison], name: Name = str) -> str:
-    """What tells a comparison from the others: its model, window or summariser."""
+    """The model, window or summariser in which a comparison differs from the others."""
     kinds = list(zip(*(each.kind for each in compared), strict=True))
     model, narrowed, writer = (len(set(values)) > 1 for values in kinds)
     parts = []
@@ -47,7 +47,7 @@ def told_apart(comparison: Comparison, compared: Sequence[Comparison], name: Nam
 
 
 def model_names(comparison: Comparison, name: Name = str) -> str:
-    """The model; for recordings, the models that their calls went to."""
+    """The model; for recordings, the models that they called."""
     if comparison.model != "recorded" or not comparison.rows:
         return name(clean(comparison.model))
     used = models(group[0] for group in replays(comparison.rows[0].runs))
@@ -61,7 +61,7 @@ def window(comparison: Comparison) -> str:
 
 
 def window_of_models(used: Iterable[str], comparison: Comparison) -> str:
-    """The same for some models of a comparison: those of one of its conversations, say."""
+    """The context window of some models of a comparison, e.g. those of one conversation."""
     known = comparison.catalogue
     sizes = sorted({size for each in used if (size := window_of(each, 0, known))})
     own = listed([f"{size:,}" for size in sizes])
@@ -76,7 +76,7 @@ def window_of_models(used: Iterable[str], comparison: Comparison) -> str:
 
 
 def windows_of(run: Run, catalogue: Catalogue) -> list[tuple[int, int]]:
-    """From which call of a run on which window held, in tokens; 0 where it is not known."""
+    """The windows of a run: first call and tokens of each; 0 tokens if unknown."""
     called = column(run, "model")
     known = {model: window_of(model, run.window, catalogue) for model in dict.fromkeys(called)}
     windows: list[tuple[int, int]] = []
@@ -87,7 +87,7 @@ def windows_of(run: Run, catalogue: Catalogue) -> list[tuple[int, int]]:
 
 
 def title_of(run: Run) -> str:
-    """What a conversation is called: by its first prompt and its date, else by its id."""
+    """The title of a conversation: its first prompt and its date, else its id."""
     if not run.title:
         return named_by_id(run)
     start = float(run.calls.array("time")[0]) if len(run.calls) else 0.0
@@ -98,6 +98,6 @@ def title_of(run: Run) -> str:
 
 
 def named_by_id(run: Run) -> str:
-    """A conversation by its id and its format, and in which replay."""
+    """A conversation's id, format and number of the replay."""
     name = clean(run.conversation) or "(no name)"
     return f"{name} ({clean(run.scenario)}{f', seed {run.seed}' if run.seed else ''})"

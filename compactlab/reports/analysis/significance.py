@@ -23,19 +23,19 @@ from compactlab.sim.core.stream import stream
 from compactlab.sim.metrics.metric import Better
 from compactlab.sim.store.run import Run
 
-# The sign-flip permutation test: in each pair, a coin may swap the two names.
+# The sign-flip permutation test: a coin may swap the two names of each pair.
 
-# All ways to flip so many pairs are tried; of more, as many are drawn as FLIPS says.
+# Up to this many pairs, all flips are tried; beyond, FLIPS of them are drawn.
 EXACT = 14
 FLIPS = 9_999
 
 
 def two_sided(differences: Floats) -> Floats:
-    """How often flipped differences would sum up to as much as these, either way.
+    """The share of sign flips whose sum is at least as extreme, in either direction.
 
-    Under the hypothesis that it is chance which of the two names stands where in each pair, all
-    flips are equally likely (Fisher 1935, The Design of Experiments, section 21). Sums are as good
-    as means and as ratios of sums: each grows with the other, as what both spend stays the same.
+    Under the null hypothesis that the names in each pair are exchangeable, all flips are equally
+    likely (Fisher 1935, The Design of Experiments, section 21). Sums give the same p as means and
+    ratios of sums: these are monotonic in the sums, because the total of both stays the same.
 
     Examples
     --------
@@ -53,10 +53,9 @@ def two_sided(differences: Floats) -> Floats:
 
 
 def signed_ranks(differences: Floats) -> Floats:
-    """Ranks of the differences by size, from 1 on, with their signs; 0 where there is none.
+    """Signed ranks of the differences by size, from 1 on; 0 for equal values.
 
-    With them the test is that of Wilcoxon (1945, Biometrics Bulletin 1:80): it can do with
-    infinite values.
+    With them the test is Wilcoxon's (1945, Biometrics Bulletin 1:80), which allows infinite values.
 
     Examples
     --------
@@ -69,7 +68,7 @@ def signed_ranks(differences: Floats) -> Floats:
         if len(places):
             places = places[np.argsort(np.abs(own[places]), kind="stable")]
             sizes = np.abs(own[places])
-            # Sizes that differ by rounding alone have one rank, the middle of theirs.
+            # Sizes that differ only by rounding share one rank, the middle of theirs.
             group = np.cumsum([0, *(sizes[1:] > sizes[:-1] * (1 + SAME))])
             members = np.bincount(group)
             row[places] = np.sign(own[places]) * (np.cumsum(members) - (members - 1) / 2)[group]
@@ -77,16 +76,16 @@ def signed_ranks(differences: Floats) -> Floats:
 
 
 def _enumerated(differences: Floats, pairs: int) -> Floats:
-    # Pairs without a difference are the same flipped, and those that differ come to the front.
+    # Flips do not change pairs without a difference. Move the others to the front.
     front = np.argsort(differences == 0, axis=1, kind="stable")[:, :pairs]
     own = np.take_along_axis(differences, front, axis=1)
     return _as_far(own, every_flip(pairs))
 
 
 def _as_far(differences: Floats, flips: NDArray[np.int8]) -> Floats:
-    """The share of flips whose sums are at least as far out as what was seen."""
+    """The share of flips whose sums are at least as extreme as the observed ones."""
     seen = differences.sum(axis=1, keepdims=True)
-    # A sum that differs by rounding alone is as far out.
+    # A sum that differs only by rounding is as extreme.
     margin = SAME * np.abs(differences).sum(axis=1, keepdims=True)
     count = np.zeros(len(differences))
     for _, sums in products(differences, flips):
@@ -95,10 +94,10 @@ def _as_far(differences: Floats, flips: NDArray[np.int8]) -> Floats:
 
 
 def conversations_needed(strategies: int, level: float = 0.05) -> int | None:
-    """From how many conversations on a strategy can differ significantly from the reference.
+    """The number of conversations from which on a difference can be significant.
 
-    With n conversations that all differ one way, the two-sided p is 2 / 2**n, and Holm's correction
-    multiplies it by the number of strategies.
+    If all n conversations differ in one direction, the two-sided p is 2 / 2**n, and Holm's
+    correction multiplies it by the number of strategies.
 
     Examples
     --------
@@ -115,35 +114,35 @@ def conversations_needed(strategies: int, level: float = 0.05) -> int | None:
 
 @lru_cache(maxsize=EXACT)
 def every_flip(pairs: int) -> NDArray[np.int8]:
-    """All ways to flip so many pairs; ways by pairs, 1 or -1."""
+    """All sign flips of this many pairs; flips by pairs, 1 or -1."""
     ways = np.arange(2**pairs)[:, None] >> np.arange(pairs)
     return np.where(ways & 1, -1, 1).astype(np.int8)
 
 
 @lru_cache(maxsize=8)
 def drawn_flips(pairs: int) -> NDArray[np.int8]:
-    """What was seen, and flips of so many pairs as they are drawn; ways by pairs, 1 or -1."""
+    """The observed signs and random sign flips of this many pairs; flips by pairs, 1 or -1."""
     source = np.random.PCG64(stream(0, "flips", pairs).getrandbits(128))
     words = -(-FLIPS * pairs // 64)
     raw = np.atleast_1d(source.random_raw(words)).astype("<u8").view(np.uint8)
     bits = np.unpackbits(raw)[: FLIPS * pairs].reshape(FLIPS, pairs)
     flips = np.ones((FLIPS + 1, pairs), np.int8)
-    # The first is what was seen: nothing is flipped.
+    # The first row is the observation: nothing is flipped.
     flips[1:] -= 2 * bits.view(np.int8)
     return flips
 
 
-# Non-inferiority: whether a strategy is no worse than the reference, up to a margin.
+# Non-inferiority: whether a strategy is worse than the reference by less than a margin.
 
-# One-sided, as is the end of an interval of 95 %.
+# One-sided: one end of a 95 % interval.
 ALPHA = 0.025
 
 
 def no_worse(better: Better, margin: float, estimations: list[Estimation]) -> list[bool | None]:
-    """Say of each strategy whether it is worse by less than a margin.
+    """Whether each strategy is worse by less than a margin.
 
     The worse end of its 95 % interval has to lie within the margin (Piaggio and others 2012, JAMA
-    308:2594). None where there is no interval.
+    308:2594). None without an interval.
     """
     verdicts: list[bool | None] = []
     for own in estimations:
@@ -157,7 +156,7 @@ def no_worse(better: Better, margin: float, estimations: list[Estimation]) -> li
 
 
 def no_less(better: Better, margin: float, pairs: Pairs) -> list[bool | None]:
-    """Say the same of shares, by a test that holds for any distribution of losses."""
+    """The same for shares, by a test that holds for any distribution of losses."""
     if better == "neither":
         return [None] * len(pairs.ours)
     losses = pairs.differences if better == "lower" else -pairs.differences
@@ -169,7 +168,7 @@ def no_less(better: Better, margin: float, pairs: Pairs) -> list[bool | None]:
     ]
 
 
-# Sizes of effects that need no unit: who wins how often, and by how much in rank.
+# Effect sizes without a unit: the frequency of wins, and differences of ranks.
 
 
 def rank_biserial(ranks: Floats) -> Floats:
@@ -189,10 +188,10 @@ def rank_biserial(ranks: Floats) -> Floats:
 
 
 def mcnemar(only_ours: int, only_theirs: int) -> float:
-    """The exact two-sided p of McNemar's test, on pairs of yes and no.
+    """The exact two-sided p of McNemar's test, on binary pairs.
 
-    Pairs are taken for independent of each other, which facts of one conversation are not: a check
-    beside the sign-flip, never instead of it (McNemar 1947, Psychometrika 12:153).
+    It assumes independent pairs. Facts of one conversation are not, so it only supplements the
+    sign-flip test (McNemar 1947, Psychometrika 12:153).
 
     Examples
     --------
@@ -204,18 +203,18 @@ def mcnemar(only_ours: int, only_theirs: int) -> float:
     for heads in range(min(only_ours, only_theirs) + 1):
         tail += ways
         ways = ways * (pairs - heads) // (heads + 1)
-    # Of whole numbers: a float holds less than 2**1024. What is too small for one is not told as 0.
+    # In whole numbers: a float overflows at 2**1024. A p too small for a float is not shown as 0.
     return min(1.0, max(float_info.min, 2 * tail / (1 << pairs)))
 
 
-# Many comparisons: what of them would look like a difference by chance alone.
+# Corrections for multiple comparisons.
 
 
 def holm(chances: Sequence[float | None]) -> list[float | None]:
-    """Adjust p values so that all that stay below 5 % are right together, 95 times in 100.
+    """Adjust p values so that rejecting below 5 % has a family-wise error rate of at most 5 %.
 
-    The smallest is multiplied by their number, the next by one less, and so on; none may come out
-    smaller than one before it (Holm 1979, Scandinavian Journal of Statistics 6:65).
+    The smallest is multiplied by their number n, the next by n - 1, and so on; each is at least the
+    one before it (Holm 1979, Scandinavian Journal of Statistics 6:65).
 
     Examples
     --------
@@ -232,10 +231,10 @@ def holm(chances: Sequence[float | None]) -> list[float | None]:
 
 
 def benjamini_hochberg(chances: Sequence[float | None]) -> list[float | None]:
-    """Adjust p values so that of all that stay below 5 %, one in twenty is wrong on the average.
+    """Adjust p values so that rejecting below 5 % has a false discovery rate of at most 5 %.
 
-    Each is multiplied by their number over its rank; none may come out larger than one after it
-    (Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B 57:289).
+    Each is multiplied by their number over its rank; each is at most the one after it (Benjamini
+    and Hochberg 1995, Journal of the Royal Statistical Society B 57:289).
 
     Examples
     --------
@@ -256,26 +255,26 @@ def _ascending(chances: Sequence[float | None]) -> list[tuple[float, int]]:
     return sorted((p, index) for index, p in enumerate(chances) if p is not None)
 
 
-# Facts that one strategy forgot and the other did not: a check on what conversations say.
+# Facts that only one of two strategies forgot: a check on the results by conversation.
 
 _TABLE = "facts"
 
 
 @dataclass(frozen=True)
 class Discordance:
-    """Facts that were needed, by whether each of two strategies had forgotten them.
+    """Needed facts, by which of two strategies had forgotten them.
 
-    McNemar's exact p takes facts for independent of each other: it is too small where facts of a
-    conversation stand or fall together.
+    McNemar's exact p assumes independent facts: it is too small if facts of a conversation are
+    forgotten together.
     """
 
     facts: int
     conversations: int
-    subject: int  # facts that the subject alone had forgotten at any call that needed them
+    subject: int  # facts forgotten by the subject alone, at any call that needed them
     reference: int
     p: float
     correlation: float  # intraclass correlation of the differences, from 0 to 1
-    detectable: float | None  # smallest difference of shares, with that correlation
+    detectable: float | None  # smallest detectable difference of shares, given the correlation
 
 
 def discordance(subject: Row, reference: Row) -> Discordance | None:
@@ -304,7 +303,7 @@ def correlation(groups: Sequence[Sequence[float]]) -> float:
     """The intraclass correlation of values in groups, one-way, from 0 to 1.
 
     The estimate by the analysis of variance (Donner 1986, International Statistical Review 54:67);
-    below 0 it is taken for 0.
+    negative estimates count as 0.
 
     Examples
     --------
@@ -334,7 +333,7 @@ def _first_of_each(row: Row) -> dict[tuple[str, str], Run]:
 
 
 def _missed(run: Run) -> dict[str, int]:
-    """Of each fact that was needed, whether it was gone at a call that needed it."""
+    """Whether each needed fact was missing at a call that needed it."""
     table = run.rows.get(_TABLE)
     if not table:
         return {}

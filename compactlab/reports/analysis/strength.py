@@ -1,4 +1,4 @@
-"""A difference between two strategies in words, and how far figures carry."""
+"""Differences between two strategies in words, and their statistical strength."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars
 from compactlab.sim.metrics import METRICS
 
-# What rounds to nothing is called the same.
+# Ratios that round to 0 % count as the same.
 _SAME_SHARE = 0.005
 _TENTH = 0.1
 
 
 def times(share: float, counted: str = "") -> str:
-    """A ratio as more or less, or of what is counted as more or fewer.
+    """A ratio in words: more or less; with a noun, more or fewer.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def bill(contrast: Contrast | None, than: str) -> str:
 
 
 def spread(contrast: Contrast) -> str:
-    """Between which bounds a bill lies beside another: "3% less to 4% more"."""
+    """The interval of a contrast of bills: "3% less to 4% more"."""
     if contrast.estimate is None or contrast.kind != "ratio":
         return "no figure"
     if (ends := _ends(contrast)) is None:
@@ -60,7 +60,7 @@ def spread(contrast: Contrast) -> str:
 
 
 def signed(contrast: Contrast) -> str:
-    """A bill beside another with its bounds, for a cell: "-31% (-37.0 to -24.1)"."""
+    """A contrast of bills with its interval, for a cell: "-31% (-37.0 to -24.1)"."""
     if contrast.estimate is None or contrast.kind != "ratio":
         return ""
     if contrast.within:
@@ -70,12 +70,12 @@ def signed(contrast: Contrast) -> str:
 
 
 def signed_points(contrast: Contrast) -> str:
-    """The bounds of a share beside another, for a cell: "+2.1 to +6.0"."""
+    """The interval of a contrast of shares, for a cell: "+2.1 to +6.0"."""
     return _cell(ends) if (ends := _ends(contrast, 100)) else ""
 
 
 def points(contrast: Contrast | None) -> str:
-    """A share beside another in points, with its bounds, for a cell: "+4.1 (+2.1 to +6.0)"."""
+    """A contrast of shares in points, with its interval, for a cell: "+4.1 (+2.1 to +6.0)"."""
     if contrast is None or contrast.estimate is None:
         return ""
     span = signed_points(contrast)
@@ -83,7 +83,7 @@ def points(contrast: Contrast | None) -> str:
 
 
 def least(contrast: Contrast, size: float) -> str:
-    """The size of a difference in the unit of a contrast, as of the smallest detectable one."""
+    """The size of a difference in a contrast's unit, such as the smallest detectable one."""
     if contrast.kind == "ratio":
         return f"{_tenths(100 * size)}% of the cost"
     if METRICS[contrast.metric].unit == "USD":
@@ -96,7 +96,7 @@ def _tenths(size: float) -> str:
 
 
 def _ends(contrast: Contrast, scale: float = 1) -> tuple[float, float] | None:
-    """How far the interval's ends lie from no difference; None without one, or where it is none."""
+    """The interval's distances from no difference; None without an interval or a width."""
     low, high = contrast.low, contrast.high
     if low is None or high is None or low == high:
         return None
@@ -115,11 +115,11 @@ def _cell(ends: tuple[float, float]) -> str:
     return " to ".join(f"{end:+z.1f}" for end in ends)
 
 
-# How far the figures of a comparison carry: intervals, tests, and what could have been seen.
+# The statistical strength of a comparison: intervals, tests and detectable differences.
 
 
 def strength(advice: Advice, these: str) -> Iterator[str]:
-    """Say what the figures show of other conversations."""
+    """Say what the figures show about other conversations."""
     number = advice.comparison.conversations
     others = [row for row in advice.comparison.rows if row is not advice.reference]
     if advice.reference is None or not others or number == 1:
@@ -128,7 +128,7 @@ def strength(advice: Advice, these: str) -> Iterator[str]:
     few = f"These figures describe {these}, too few for confidence intervals."
     text = _significance(advice, number) if number >= FEWEST else few
     text += _facts(advice, number)
-    # What could have been seen is of the intervals: where there are none, it is not said.
+    # Detectable differences come from intervals: without intervals they are left out.
     seen = _detectable(advice) if number >= FEWEST else ""
     yield f"{text}{_smallest_p(len(others), number)}{seen}"
 
@@ -150,7 +150,7 @@ def _significance(advice: Advice, number: int) -> str:
 
 
 def _facts(advice: Advice, number: int) -> str:
-    """In how many conversations facts are needed, where these are not all of them."""
+    """The number of conversations that need facts, unless it is all."""
     known = [c.conversations for row in advice.comparison.rows if (c := advice.recalled(row))]
     some = max(known)
     if some == number:
@@ -161,7 +161,7 @@ def _facts(advice: Advice, number: int) -> str:
 
 
 def _smallest_p(strategies: int, number: int) -> str:
-    """Whether so many strategies on so few conversations can differ significantly at all."""
+    """Whether this number of strategies and conversations can reach significance at all."""
     smallest = strategies * (2.0 / 2**number if number <= EXACT else 1 / (FLIPS + 1))
     if smallest < ALPHA and number >= FEWEST:
         return ""
@@ -183,7 +183,7 @@ def _share(contrasts: list[Contrast]) -> str:
 
 
 def _detectable(advice: Advice) -> str:
-    """The smallest differences that could be detected of every strategy."""
+    """The smallest detectable differences over all strategies."""
     every = [(advice.cost(row), advice.recalled(row)) for row in advice.comparison.strategies]
     sizes = detected(each for pair in every for each in pair if each)
     if not sizes:
@@ -195,7 +195,7 @@ def _detectable(advice: Advice) -> str:
 
 
 def detected(contrasts: Iterable[Contrast]) -> list[str]:
-    """The smallest differences that all could have shown; a ratio and dollars have each theirs."""
+    """The smallest differences that all contrasts could have shown: a ratio and dollars."""
     largest: dict[tuple[str, str], tuple[float, Contrast]] = {}
     for each in sorted(contrasts, key=lambda contrast: contrast.metric != COST):
         size, _ = largest.get((each.metric, each.kind), (0.0, each))

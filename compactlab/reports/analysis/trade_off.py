@@ -1,15 +1,15 @@
-"""The trade-off between money and what is missed: the Pareto front and its knee."""
+"""The trade-off between cost and misses: the Pareto front and its knee."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-# Less than this below the line is on it.
+# Points nearer to the line than this are on it.
 _ON = 1e-9
 
 
 def front(costs: Sequence[float], missed: Sequence[float]) -> list[int]:
-    """The places of those that no other one beats in both, the cheapest first.
+    """The indices of the Pareto front, the cheapest first.
 
     Examples
     --------
@@ -25,10 +25,10 @@ def front(costs: Sequence[float], missed: Sequence[float]) -> list[int]:
 
 
 def knee(costs: Sequence[float], missed: Sequence[float]) -> int | None:
-    """The place of the one on the front that lies farthest below the line between its two ends.
+    """The index of the front's point farthest below the line between its two ends.
 
-    Both axes go from 0 to 1 on the front (Das 1999, Structural Optimization 18:107; Satopaa and
-    others 2011, "Finding a Kneedle in a Haystack"). None if none lies below the line.
+    Both axes are scaled from 0 to 1 on the front (Das 1999, Structural Optimization 18:107; Satopaa
+    and others 2011, "Finding a Kneedle in a Haystack"). None if no point lies below the line.
 
     Examples
     --------

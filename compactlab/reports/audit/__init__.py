@@ -1,1 +1,1 @@
-"""The audit of recorded sessions, as a table, as a page and for machines."""
+"""The audit of recorded sessions as a table, a page and JSON."""

@@ -1,4 +1,4 @@
-"""Compares the cache model with a recording: what was expected, what happened, and why."""
+"""Compare the cache model with a recording: expected and actual reads, and causes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Audited:
 
     findings: Session
     recorded: Tally
-    repeated: int = 0  # calls that another recording holds, too
+    repeated: int = 0  # calls that another recording contains, too
     compactions: tuple[Logged, ...] = ()
 
     @property
@@ -30,7 +30,7 @@ class Audited:
 
     @property
     def rereads(self) -> Rereads:
-        """What was read again after its compactions."""
+        """Files that were read again after its compactions."""
         return sum((each.rereads for each in self.compactions), Rereads())
 
     @property
@@ -39,13 +39,13 @@ class Audited:
         return {finding.forecast.exchange.answer.id for finding in self.findings}
 
     def bare(self) -> Audited:
-        """This audit without texts: little to keep, where there are many."""
+        """A copy without texts, which needs little memory."""
         return replace(self, findings=tuple(finding.bare() for finding in self.findings))
 
     def only(self, answers: Collection[str], since: float = 0.0) -> Audited | None:
-        """The same of some calls alone, by their answers' ids; None if none is among them.
+        """The audit of some calls only, by the ids of their answers; None if it has none of them.
 
-        Compactions from a moment on stay, if the answer after them does.
+        Compactions since a time stay if the answer after them does.
         """
         findings = [f for f in self.findings if f.forecast.exchange.answer.id in answers]
         late = sum(finding.forecast.exchange.time >= since for finding in self.findings)
@@ -67,7 +67,7 @@ class Audited:
 
 
 def audit(conversation: Conversation, find: Callable[[str], Model] = find_model) -> Audited | None:
-    """Compare the model with one recording; None if nothing of it can be forecast."""
+    """Compare the model with one recording; None if no call can be forecast."""
     findings = list(diagnose(forecasts(conversation, find)))
     if not findings:
         return None
@@ -76,7 +76,7 @@ def audit(conversation: Conversation, find: Callable[[str], Model] = find_model)
 
 
 def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:
-    """Name the causes that only all sessions of a client show; see :func:`by_pattern`."""
+    """Name the causes that only all sessions of a client together show; see :func:`by_pattern`."""
     audits = list(audits)
     for client in {each.client for each in audits}:
         own = [index for index, each in enumerate(audits) if each.client == client]

@@ -1,4 +1,4 @@
-"""What of a bill could be avoided, and what a user can do about it."""
+"""The avoidable part of a bill, and what a user can do about it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compactlab.sim.core.message import Usage
 from compactlab.sim.models.pricing import prices_of
 
 _EXPIRY = "ttl_expired"
-# What helps against a cause. Where nothing is said, a user can do nothing.
+# The remedy for each cause; without one, a user can do nothing.
 _HELPS = {
     _EXPIRY: "before a break that outlasts the cache: compact, or start a new session",
     "client_restart": "keep the client open between prompts; restart it when a task is done",
@@ -46,21 +46,21 @@ AVOIDABLE = (
 
 
 def avoidable(entries: Iterable[AuditedFile]) -> list[Share]:
-    """What could be avoided in some sessions, the dearest cause first."""
+    """The avoidable causes of some sessions, the most expensive first."""
     found = [share for share in by_cause(shares(entries)) if share.avoidable_cost]
     return sorted(found, key=lambda share: (-(share.avoidable_cost or 0.0), share.cause))
 
 
 @dataclass(frozen=True)
 class Longer:
-    """What entries of an hour would have cost and saved, where five minutes were asked."""
+    """Costs and savings of one-hour entries, for calls that asked for five minutes."""
 
-    cost: float  # dollars that the same writes cost more
-    saved: float  # dollars of rebuilds after gaps of up to an hour, above reading
+    cost: float  # additional dollars for the same writes
+    saved: float  # dollars for rebuilds after gaps of up to an hour, less the cost of reading
 
 
 def longer(entries: Iterable[AuditedFile]) -> Longer | None:
-    """Price the longer lifetime; None if no call asked for the shorter one."""
+    """Price the longer lifetime; None if no call requested the shorter one."""
     costs: list[float] = []
     saved: list[float] = []
     for finding in priced(entries):
@@ -78,7 +78,7 @@ def longer(entries: Iterable[AuditedFile]) -> Longer | None:
 
 
 def read_again(found: Rereads) -> Iterator[str]:
-    """Say what was read again after compactions, beside what is usual."""
+    """Say what was read again after compactions, compared with the usual amount."""
     if not found.compactions:
         return
     cost = "" if found.cost is None else f" (${dollars(found.cost)} to send once)"

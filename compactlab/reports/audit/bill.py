@@ -1,8 +1,8 @@
-"""The bill of a session as it was to be expected: an expectation, with an interval of 90 %.
+"""The expected bill of a session, with an interval of 90 %.
 
-Rules say what follows from the log. What no rule can know is a chance: a loss at any call that
-could have read everything, as often as other sessions of the client had one. So a bill is the
-rules' bill and the losses to be expected; its interval is that of simulated sessions.
+Rules predict what follows from the log. Other losses are random: any call that could have read
+everything may lose it, as often as calls in other sessions of the client. So the expected bill is
+the rules' bill plus the expected losses; its interval comes from simulated sessions.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from compactlab.sim.core.stream import stream
 from compactlab.sim.replay.client import Churn
 
 DRAWS = 1_000
-# Calls that are less likely to lose are drawn together: how many of them do is nearly Poisson.
+# Calls with a lower probability are drawn together: their number of losses is nearly Poisson.
 _RARE = 0.02
 _LOW, _HIGH = 0.05, 0.95
 
@@ -30,20 +30,20 @@ class BillForecast:
 
     recorded: float  # by the usage in the log
     rules: float  # by the rules alone
-    expected: float  # by the rules and, on the average, by chance
-    low: float  # where 90 % of what is recorded lies
+    expected: float  # by the rules, plus the expected random losses
+    low: float  # the lower end of the 90 % interval
     high: float
-    tokens: float  # cache-miss tokens to be expected
+    tokens: float  # expected cache-miss tokens
 
     @property
     def held(self) -> bool:
-        """Whether the interval held what was recorded."""
+        """Whether the interval contains the recorded bill."""
         return self.low <= self.recorded <= self.high
 
 
 @dataclass(frozen=True)
 class _Chance:
-    """A loss that may happen: how probable it is, and what it would cost."""
+    """A possible loss: its probability and its cost."""
 
     share: float
     cost: float
@@ -64,7 +64,7 @@ def forecast_bill(name: str, session: Session, churn: Churn) -> BillForecast | N
 
 
 def _chances(session: Session, churn: Churn) -> tuple[list[_Chance], float]:
-    """The losses that may happen, and the tokens that they come to on the average."""
+    """The possible losses, and their expected tokens."""
     chances, tokens = [], 0.0
     for finding, front, messages in expected_losses(churn, session):
         read = finding.forecast.read
@@ -79,10 +79,10 @@ def _chances(session: Session, churn: Churn) -> tuple[list[_Chance], float]:
 def _interval(
     name: str, churn: Churn, rules: float, chances: Sequence[_Chance]
 ) -> tuple[float, float]:
-    """Where 90 % of simulated bills are.
+    """The 90 % interval of simulated bills.
 
-    A simulated session draws its own rate (gamma, as sessions differ), how well the rate is known
-    (gamma, by the losses that were counted), then losses; what rules leave open is normal.
+    A simulated session draws its rate (gamma, as sessions differ), the error of the known rate
+    (gamma, by the number of counted losses), then losses. The error of the rules is normal.
     """
     rng = stream(0, name, churn.client, "bill")
     often = [each for each in chances if each.share >= _RARE]
@@ -104,7 +104,7 @@ def _interval(
 
 
 def _poisson(rng: Random, mean: float) -> int:
-    """Draw a number of events (Knuth, The Art of Computer Programming, volume 2, 3.4.1)."""
+    """Draw a Poisson number (Knuth, The Art of Computer Programming, volume 2, 3.4.1)."""
     limit, product, count = exp(-min(mean, 500.0)), rng.random(), 0
     while product > limit:
         product, count = product * rng.random(), count + 1

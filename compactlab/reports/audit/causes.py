@@ -1,4 +1,4 @@
-"""Why recorded tokens were uncached: what each cause comes to in tokens and dollars."""
+"""Causes of recorded cache misses, with their tokens and dollars."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GROUNDS = {
     "none": "none",
 }
 
-# What was paid for.
+# The words for each cause.
 WORDS = {
     "append": "new text",
     "cold_start": "cold starts",
@@ -52,23 +52,23 @@ WORDS = {
 
 
 def in_words(cause: str) -> str:
-    """A cause, as what was paid for."""
+    """The words for a cause."""
     return WORDS.get(cause, f"rebuilds ({cause})")
 
 
 @dataclass(frozen=True)
 class Share:
-    """What one cause comes to."""
+    """The amounts of one cause."""
 
     cause: str
     ground: str  # a key of GROUNDS
     tokens: int = 0
-    dollars: float | None = None  # None: no price is known
+    dollars: float | None = None  # None if the price is unknown
     avoidable_cost: float | None = None  # None: also for new text
     calls: int = 0
 
     def __add__(self, other: Share) -> Share:
-        """This share with more of the same."""
+        """The sum of two shares of one cause."""
         return replace(
             self,
             tokens=self.tokens + other.tokens,
@@ -83,9 +83,9 @@ def _sum(one: float | None, other: float | None) -> float | None:
 
 
 def shares(entries: Iterable[AuditedFile]) -> list[Share]:
-    """What the causes come to in some sessions, most tokens first.
+    """The amounts of the causes in some sessions, most tokens first.
 
-    Sessions whose prices are not known count by tokens alone.
+    Sessions without known prices only add tokens.
     """
     by_key: dict[tuple[str, str], Share] = {}
     for entry in entries:
@@ -99,7 +99,7 @@ def shares(entries: Iterable[AuditedFile]) -> list[Share]:
 
 
 def by_cause(by_ground: Iterable[Share]) -> list[Share]:
-    """The same, whatever it stands on."""
+    """The amounts by cause, for all evidence together."""
     total: dict[str, Share] = {}
     for each in by_ground:
         total[each.cause] = total.get(each.cause, Share(each.cause, "")) + each
@@ -110,10 +110,10 @@ Charged = tuple[Charge, float | None, float | None]
 
 
 def charged(finding: Finding, priced: bool = True) -> Iterator[Charged]:
-    """What each charge of a call cost in dollars, and what of that above reading.
+    """Each charge of a call with its dollars, and the part above the cost of reading.
 
-    What had been there before stands in front of what is new, and what lives longer in front of
-    what does not; so the classes of the recorded usage fall to the charges from the front on.
+    Lost tokens precede new ones in the prompt, and longer-lived entries precede shorter-lived ones.
+    So the classes of the recorded usage are assigned to the charges from the front.
     """
     usage = finding.forecast.exchange.usage
     rates = _rates(finding) if priced else None
@@ -130,12 +130,12 @@ def charged(finding: Finding, priced: bool = True) -> Iterator[Charged]:
 
 
 def read_cost(entries: Iterable[AuditedFile]) -> float:
-    """Dollars for what was read from the cache, of the sessions whose prices are known."""
+    """Dollars for cache reads in the sessions with known prices."""
     return fsum(_rates(each).cost(Usage(cache_read=each.read)) for each in priced(entries))
 
 
 def priced(entries: Iterable[AuditedFile]) -> Iterator[Finding]:
-    """The calls of the sessions whose prices are known."""
+    """The calls of the sessions with known prices."""
     for entry in entries:
         if entry.audited.recorded.cost is not None:
             yield from entry.audited.findings
@@ -146,13 +146,13 @@ def _rates(finding: Finding) -> Price:
     return prices_of(finding.forecast.model).rates(exchange.time, exchange.usage.prompt)
 
 
-# Causes that are named one by one, and the share below which none is.
+# How many causes are named, and the share below which none is.
 _NAMED = 4
 _LEAST = 0.01
 
 
 def headline(entries: Sequence[AuditedFile]) -> list[str]:
-    """Say what the input of some sessions cost, and for what."""
+    """Say what the input of some sessions cost, by cause."""
     totals = by_cause(shares(entries))
     priced = [entry for entry in entries if entry.audited.recorded.cost is not None]
     if not priced:
@@ -180,7 +180,7 @@ def _scope(entries: Sequence[AuditedFile]) -> str:
 
 
 def _parts(read: float, causes: Mapping[str, float]) -> tuple[float, str]:
-    """The whole input, and its largest parts with their shares and what is left."""
+    """The total input, and its largest parts with their shares and the rest."""
     whole = read + sum(causes.values())
     if not whole:
         return whole, "nothing"
@@ -202,11 +202,11 @@ def remarks(ledger: Ledger) -> list[str]:
     return [*sentences, *skipped(ledger.passed_over), *not_understood(ledger.not_understood)]
 
 
-# How a cause is shown: in the colour and with the pattern that it has in every chart.
+# The colour and pattern of a cause, the same in every chart.
 
 READ = "read from the cache"
 
 
 def look(cause: str) -> tuple[str, str]:
-    """Colour of what was paid for, and its pattern."""
+    """Colour and pattern of a cause's words."""
     return ("grid", "") if cause == READ else cause_colours().get(cause, ("grey", PATTERNS[-1]))

@@ -1,4 +1,4 @@
-"""What the input of each session cost, and one session call by call."""
+"""Charts of the input cost of sessions, and of one session call by call."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# What the input of each session cost, and for what: a bar a session, a piece a cause.
+# Input cost by cause: one bar per session, one piece per cause.
 
-# Sessions that get a bar.
+# The number of sessions with a bar.
 BARS = 20
 
 
 def bill(entry: AuditedFile) -> dict[str, float]:
-    """Dollars of a session's input by what they were paid for, reading first."""
+    """Dollars of a session's input by cause, reading first."""
     causes = {share.cause: share.dollars or 0.0 for share in by_cause(shares([entry]))}
     return {READ: read_cost([entry]), **causes}
 
 
 def bars(entries: Sequence[AuditedFile], anchor: str) -> str:
-    """SVG markup of stacked bars in dollars, of sessions whose prices are known; "" without any."""
+    """SVG of stacked bars in dollars, for sessions with known prices; "" without any."""
     if not entries:
         return ""
     bills = [bill(entry) for entry in entries]
@@ -49,24 +49,24 @@ def bars(entries: Sequence[AuditedFile], anchor: str) -> str:
 
 
 def _ordered(bills: Sequence[Mapping[str, float]]) -> list[str]:
-    """What was paid for, in the order of the pieces."""
+    """The causes in the order of the pieces."""
     known = [READ, *cause_colours()]
     others = sorted({cause for each in bills for cause in each} - {*known})
     return [cause for cause in (*known, *others) if any(each.get(cause) for each in bills)]
 
 
-# More calls than these share a place with their neighbours.
+# If there are more calls, neighbours share a position.
 PLACES = 300
 _WIDTH, _LEFT, _RIGHT = 806.4, 54.0, 10.8
 _ABOVE, _HIGH, _GAP, _LOW, _BELOW = 18.0, 187.2, 25.2, 108.0, 36.0
 
 
 def timeline(entry: AuditedFile, anchor: str) -> str:
-    """SVG markup of a session, call by call.
+    """SVG of a session, call by call.
 
-    Above, the size of the prompt as an area, what was read as a darker one, what was expected to
-    be read as a line. Below, what the input has cost so far; cache-miss tokens, where no price is
-    known.
+    The upper part shows the size of the prompt as an area, the tokens read as a darker area, and
+    the expected reads as a line. The lower part shows the cumulative cost of the input, or
+    cache-miss tokens if no price is known.
     """
     with canvas():
         sheet = Sheet(_ABOVE + _HIGH + _GAP + _LOW + _BELOW, width=_WIDTH)
@@ -89,7 +89,7 @@ def _sizes(axes: Axes, entry: AuditedFile) -> None:
     findings = entry.audited.findings
     prompts = [finding.forecast.exchange.usage.prompt for finding in findings]
     step = -(-len(findings) // PLACES)
-    # Of neighbours the largest prompt and the least that was read: so no loss is hidden.
+    # Of neighbours, show the largest prompt and the smallest read, so that no loss is hidden.
     tall = [max(prompts[at : at + step]) for at in range(0, len(prompts), step)]
     read = _least([finding.read for finding in findings], step)
     expected = _least([finding.forecast.read for finding in findings], step)
@@ -131,7 +131,7 @@ def _sums(axes: Axes, entry: AuditedFile) -> None:
 
 
 def largest_error(entries: Sequence[AuditedFile]) -> AuditedFile:
-    """The session with the largest error of its sum: in dollars where known, else in tokens."""
+    """The session with the largest error of its total, in dollars if known, else in tokens."""
 
     def off(entry: AuditedFile) -> tuple[float, float]:
         tally = entry.audited.recorded
@@ -141,7 +141,7 @@ def largest_error(entries: Sequence[AuditedFile]) -> AuditedFile:
     return max(entries, key=off)
 
 
-# The same as parts of a page.
+# The charts as parts of a page.
 
 
 def session_chart(ledger: Ledger) -> Chart:
@@ -160,7 +160,7 @@ def session_chart(ledger: Ledger) -> Chart:
 
 
 def bars_chart(ledger: Ledger) -> Iterator[Chart]:
-    """What the input of each session cost, if any price is known."""
+    """The input cost of each session, if any price is known."""
     priced = [entry for entry in ledger.by_cost if entry.audited.recorded.cost is not None]
     if priced:
         caption = "Dollars of input by cause, in the colours of the table above."

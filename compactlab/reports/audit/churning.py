@@ -1,7 +1,7 @@
-"""Measures how often a client changed its prompt unasked.
+"""Measure how often a client changed its prompt unasked.
 
-A call counts if it could have read what the one before had left, by all that the log says. Then
-whatever was not read is due to the client or the provider, and no rule predicted it.
+A call counts if, by the log, it could have read all that the previous one left in the cache. Then
+misses are due to the client or the provider, and no rule predicted them.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from compactlab.sim.replay.sizes import REBUILD
 Session = Sequence[Finding]
 _KINDS = (True, False)  # whether a call opens a turn
 _DRAWS = 2_000
-_NORMAL = 1.959964  # 97.5 % of a normal distribution lie below
-# Steps of the curve, in seconds since the request before. Each must have calls enough to count: of
-# 5,800 calls of Claude Code within 30 s 10 were lost, of 11 new turns after 20 min 2.
+_NORMAL = 1.959964  # the 97.5 % quantile of the normal distribution
+# Steps of the curve, in seconds since the previous request, each with enough calls: Claude Code
+# lost 10 of 5,800 calls within 30 s, and 2 of 11 new turns after 20 min.
 GAPS = (0.0, 60.0, 120.0, 300.0)
 
 
 @dataclass(frozen=True)
 class _Count:
-    """Calls of one kind that could have read everything, and how much of it was lost."""
+    """Calls of one kind that could have read everything, and their losses."""
 
     calls: int = 0
     front: float = 0.0
@@ -50,7 +50,7 @@ class _Count:
         return self.front + self.messages
 
 
-_Curve = list[_Count]  # a count for each of GAPS
+_Curve = list[_Count]  # one count for each of GAPS
 
 
 def churn_of(client: str, sessions: Sequence[Session]) -> Churn:
@@ -64,7 +64,7 @@ def churn_of(client: str, sessions: Sequence[Session]) -> Churn:
 
 
 def losses_of(client: str, sessions: Sequence[Session]) -> Churn:
-    """Measure the churn of one client, as far as a forecast needs it: without intervals."""
+    """Measure the churn of one client without intervals, which a forecast does not need."""
     turn, call = (_rate([_curve(session, opening) for session in sessions]) for opening in _KINDS)
     bare = Churn(client, turn, call, len(sessions))
     spread, error = _spread(bare, sessions), _error(sessions)
@@ -72,7 +72,7 @@ def losses_of(client: str, sessions: Sequence[Session]) -> Churn:
 
 
 def warm(session: Session) -> Iterator[Finding]:
-    """The calls that could have read what the one before had left."""
+    """The calls that could have read all that the previous one left in the cache."""
     for finding in session:
         forecast = finding.forecast
         could = forecast.before >= REBUILD and finding.expected_lost < REBUILD
@@ -114,12 +114,12 @@ def _figures(count: _Count) -> tuple[int, float, float]:
 
 
 def _interval(client: str, counts: Sequence[_Count]) -> tuple[float, float]:
-    """Of the share that was lost: the wider of what calls and what sessions say.
+    """The interval of the share lost: the wider of two, by calls and by sessions.
 
-    Drawing sessions tells how much they differ, but of a few far too little: with as many losses
-    by chance, the middle 95 % of such draws held the true share for 52 % of pairs of sessions, 85 %
-    of fours and 88 % of eights (200 synthetic clients each). Wilson's formula takes every call for
-    itself, which is right only where sessions do not differ.
+    Resampling sessions shows how much they differ, but underestimates it for few sessions: with
+    random losses, the middle 95 % of resamples contained the true share for 52 % of pairs of
+    sessions, 85 % of fours and 88 % of eights (200 synthetic clients each). Wilson's formula
+    assumes independent calls, which is right only if sessions do not differ.
     """
     total = sum(counts, _Count())
     if not total.calls:
@@ -151,7 +151,7 @@ def wilson(hits: float, of: int) -> tuple[float, float]:
 
 
 def expected_losses(churn: Churn, session: Session) -> list[tuple[Finding, float, float]]:
-    """Of each call that could have read everything: how probable it is to lose front, messages."""
+    """For each call that could have read all: probabilities to lose all, or its messages."""
     found = []
     for finding in warm(session):
         exchange = finding.forecast.exchange
@@ -162,10 +162,10 @@ def expected_losses(churn: Churn, session: Session) -> list[tuple[Finding, float
 
 
 def _spread(churn: Churn, sessions: Sequence[Session]) -> float:
-    """How much sessions differ beyond chance: the method of moments for gamma-Poisson counts.
+    """The excess variance between sessions: the method of moments for gamma-Poisson counts.
 
-    With rates that are the mean rate times a number of mean 1 and of this variance, the count of a
-    session with the expectation e has the variance e + spread e^2.
+    If the rate of a session is the mean rate times a factor with mean 1 and this variance, its
+    count with the expectation e has the variance e + spread e^2.
     """
     beyond = squares = 0.0
     for session in sessions:
@@ -177,7 +177,7 @@ def _spread(churn: Churn, sessions: Sequence[Session]) -> float:
 
 
 def _error(sessions: Sequence[Session]) -> float:
-    """What the rules leave open of a session's bill once its losses are known, as a share."""
+    """The relative error of the rules for a session's bill when its losses are known."""
     errors = []
     for session in sessions:
         try:
@@ -192,7 +192,7 @@ def _error(sessions: Sequence[Session]) -> float:
 
 
 def loss_cost(finding: Finding, tokens: int) -> float:
-    """Dollars that it costs more to write so many tokens than to read them."""
+    """Additional dollars for writing the tokens instead of reading them."""
     exchange, lookup = finding.forecast.exchange, finding.forecast.lookup
     rates = prices_of(finding.forecast.model).rates(exchange.time, exchange.usage.prompt)
     usage = Usage(tokens)

@@ -1,4 +1,4 @@
-"""Compactions of a log: when, how long one waited, and which files are read again after them."""
+"""Compactions of a log: their times, waits, and the files that are read again after them."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from compactlab.sim.core.tokens import chars4
 from compactlab.sim.models.model import Model
 from compactlab.sim.models.pricing import prices_of
 
-# What was lost in a compaction is looked for within so many calls: recorded agents of Codex do it
-# in 2 to 20 (openai/codex issue 36665, 2026-11).
+# Rereads count within this many calls: recorded agents of Codex need 2 to 20 (openai/codex issue
+# 36665, 2026-11).
 WITHIN = 20
 
 
 @dataclass(frozen=True)
 class Rereads:
-    """Reads of what had been read before, around the compactions of some sessions."""
+    """Repeated reads around the compactions of some sessions."""
 
     compactions: int = 0
-    followed: int = 0  # after how many of them something was read again
-    reads: int = 0  # how many reads those were, in the calls after the compactions
-    tokens: int = 0  # what came back, estimated from its text
-    # Dollars for writing that to the cache once, or for sending it plain; None without a price.
+    followed: int = 0  # number of compactions with a repeated read after them
+    reads: int = 0  # number of repeated reads in the calls after the compactions
+    tokens: int = 0  # tokens of their results, estimated from the texts
+    # Dollars for sending the results once, cached or uncached; None without a price.
     cost: float | None = 0.0
-    # How many such reads there were in as many calls before the compactions: what is usual.
+    # The usual number: repeated reads in equally many calls before the compactions.
     before: int = 0
 
     def __add__(self, other: Rereads) -> Rereads:
@@ -47,7 +47,7 @@ class Rereads:
 
 
 class Read(NamedTuple):
-    """One look at a file: by which call, at what, and what came back."""
+    """A read of a file: its call, its target and the id of its result."""
 
     number: int
     what: str
@@ -57,7 +57,7 @@ class Read(NamedTuple):
 
 
 def reads_of(answer: Message, call: Call, number: int) -> Iterator[Read]:
-    """The looks at files of an answer to the call of that number."""
+    """The reads of files in the answer to a call."""
     for part in answer.parts:
         if part.type == "tool_call" and (what := looked_at(part)):
             yield Read(number, what, part.call_id, call, answer.time)
@@ -66,19 +66,19 @@ def reads_of(answer: Message, call: Call, number: int) -> Iterator[Read]:
 def around(
     reads: list[Read], calls: int, texts: dict[str, str], find: Callable[[str], Model]
 ) -> Rereads:
-    """Count the reads around the compaction that came after so many calls."""
+    """Count the repeated reads around the compaction after a number of calls."""
     after = _again(reads, calls)
     return Rereads(1, bool(after), len(after), *_priced(after, texts, find), _before(reads, calls))
 
 
 def _again(reads: list[Read], calls: int) -> list[Read]:
-    """The reads right after a compaction of what had been read before it."""
+    """The reads right after a compaction that repeat earlier ones."""
     known = {read.what for read in reads if read.number <= calls}
     return [read for read in reads if calls < read.number <= calls + WITHIN and read.what in known]
 
 
 def _before(reads: list[Read], calls: int) -> int:
-    """How many reads right before a compaction were of what had been read before them."""
+    """The number of reads right before a compaction that repeat earlier ones."""
     seen: set[str] = set()
     count = 0
     for read in reads:
@@ -91,7 +91,7 @@ def _before(reads: list[Read], calls: int) -> int:
 def _priced(
     reads: list[Read], texts: dict[str, str], find: Callable[[str], Model]
 ) -> tuple[int, float | None]:
-    """Tokens of what came back, and dollars for sending it once."""
+    """Tokens of the results, and dollars for sending them once."""
     tokens, costs = 0, []
     try:
         for read in reads:
@@ -122,20 +122,20 @@ REREADS = hidden(
 class Logged:
     """A compaction of a log."""
 
-    number: int  # how many calls the session had made before it
-    # Tokens of the context, as logged, else of the prompt of the call before; 0 where not known.
+    number: int  # number of calls of the session before it
+    # Logged tokens of the context, else of the previous call's prompt; 0 if unknown.
     before: int = 0
-    after: int = 0  # of the prompt of the first call after it, with what had come since
-    # Seconds from the last message to the compaction, which a client logs when its summary is
-    # there. None without times, and of one that the user asked for: nobody waited until then.
+    after: int = 0  # of the prompt of the first call after it, including new messages
+    # Seconds from the last message to the compaction, which is logged when its summary is done.
+    # None without times, and if the user requested it, because the start is unknown.
     wait: float | None = None
-    rereads: Rereads = field(default_factory=Rereads)  # what was read again after it
+    rereads: Rereads = field(default_factory=Rereads)  # repeated reads around it
     time: float = 0.0  # seconds since 1970
-    answer: str = ""  # id of the first answer after it; "" where none followed
+    answer: str = ""  # id of the first answer after it; "" without one
 
     @property
     def gain(self) -> float | None:
-        """By what share it made the context smaller; None where that is not known."""
+        """The relative reduction of the context; None if unknown."""
         return 1 - self.after / self.before if self.before and self.after else None
 
 

@@ -1,4 +1,4 @@
-"""An audit for programs, down to every call: ``docs/audit.md`` says what the keys mean."""
+"""An audit as JSON, down to every call: ``docs/audit.md`` explains the keys."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compactlab.reports.render.text import plain
 
 
 def data(ledger: Ledger, most: int) -> dict[str, Any]:
-    """All of an audit, with so many of the calls that are furthest off; no value is None."""
+    """The whole audit, with up to ``most`` of the worst calls; missing values are None."""
     pairs = agreement(ledger.findings)
     right, of = agreed(pairs)
     hour = longer(ledger.entries)
@@ -87,7 +87,7 @@ def _causes(entries: Sequence[AuditedFile]) -> dict[str, Any]:
     }
 
 
-# The forecast with the chance of losses: expectation, and interval of 90 %.
+# The forecast with random losses: expectation and interval of 90 %.
 _BILL = hidden("recorded", "rules", "expected", "low", "high")
 
 

@@ -1,4 +1,4 @@
-"""Why tokens were uncached, after the fact: every recorded one gets a cause, or is unexplained."""
+"""Diagnosis of recorded cache misses: each gets a cause, or is unexplained."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from compactlab.reports.audit.forecast import Forecast
 from compactlab.sim.replay.recording import Exchange
 from compactlab.sim.replay.sizes import REBUILD, SLACK
 
-# A forecast weighs such signs, and may be wrong; so whether a loss follows from the log is asked
-# of the log alone, and not of the forecast.
+# A forecast weighs such signs and may be wrong. So only the log decides whether a loss follows from
+# the log.
 
 
 class Signs:
-    """Reads the signs of one recording, call by call."""
+    """Finds the signs of causes in one recording, call by call."""
 
     def __init__(self) -> None:
         self._last: Exchange | None = None
@@ -24,7 +24,7 @@ class Signs:
         self._thought = False
 
     def of(self, forecast: Forecast) -> list[str]:
-        """The causes that the log speaks of, the gravest first; none for a first call."""
+        """The causes that the log shows, the most severe first; none for a first call."""
         exchange, last = forecast.exchange, self._last
         if last is None:
             return []
@@ -60,15 +60,15 @@ def _differ(one: str, other: str) -> bool:
     return bool(one and other) and one != other
 
 
-# A forecast may look only at what came before a call. Here everything may be looked at, what was
-# read of the cache above all: it tells how far the prompt was still the one that had been stored.
+# A forecast may use only what precedes a call. A diagnosis may use everything, above all the tokens
+# read: they show how much of the prompt was unchanged.
 
 Ground = Literal["provider", "log", "read", "pattern", "none"]
 """The evidence for a cause: the provider, the log, what was read, when it happens; or none."""
 
-# What providers say of a cache miss, each with the causes that it may mean, the plainest first:
+# Words of providers for a cache miss, with the possible causes, the most obvious first:
 # `message.diagnostics.cache_miss_reason` of Anthropic, `prompt_cache_diagnostics` of OpenAI (the
-# project's notes on prompt caching, 2026-08). Any other word says nothing of the cause.
+# project's notes on prompt caching, 2026-08). Other words do not name a cause.
 REASONS = {
     "system_changed": ("system_changed", "client_restart", "client_upgrade"),
     "tools_changed": ("tools_changed",),
@@ -83,15 +83,15 @@ REASONS = {
     "prompt_cache_key_changed": ("settings_changed",),
 }
 
-# A loss by chance does not care who has spoken; below this probability it was not chance.
+# Random losses are independent of who has spoken; below this probability it was not chance.
 _CHANCE = 1e-3
-# Causes of a forecast that give no reason for a loss.
+# Causes of a forecast that do not explain a loss.
 _NO_REASON = ("append", "grid", "unexplained")
-_GRID = 256  # tokens that a cache with a grid of 128 leaves out at most, and the odd one more
+_GRID = 256  # maximum of tokens that a cache with a grid of 128 omits, with the odd ones
 
 
 class Charge(NamedTuple):
-    """Cache-miss tokens with their cause, and what that stands on."""
+    """Cache-miss tokens with their cause, and its evidence."""
 
     cause: str
     tokens: int
@@ -100,22 +100,22 @@ class Charge(NamedTuple):
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found out about one recorded call."""
+    """The diagnosis of one recorded call."""
 
     forecast: Forecast
-    lost: int  # tokens that the previous call had left in the cache and that were not read
+    lost: int  # tokens that the previous call had left in the cache and this one did not read
     charges: tuple[Charge, ...]
-    guess: str = ""  # the cause of what was lost, had the provider said nothing
-    follows: bool = True  # whether the log tells its causes
+    guess: str = ""  # the cause by the rules, ignoring the provider's word
+    follows: bool = True  # whether the log shows the cause
 
     @property
     def read(self) -> int:
-        """Tokens that were read."""
+        """Tokens read from the cache."""
         return self.forecast.exchange.usage.cache_read
 
     @property
     def cache_misses(self) -> int:
-        """Tokens that were not."""
+        """Cache-miss tokens."""
         return self.forecast.exchange.usage.prompt - self.read
 
     @property
@@ -125,15 +125,15 @@ class Finding:
         return max(0, min(forecast.had, forecast.prompt) - forecast.read)
 
     def bare(self) -> Finding:
-        """This finding without the texts of its call."""
+        """A copy without the texts of its call."""
         forecast = self.forecast
         return replace(self, forecast=replace(forecast, exchange=forecast.exchange.bare()))
 
 
 def _said(exchange: Exchange, guess: str, ground: Ground, lost: int) -> Charge:
-    """What was lost, with the cause that the provider names, where it names one.
+    """The loss with the cause that the provider names, if any.
 
-    A guess that is a kind of that cause says more, and stays.
+    A guess that is among the provider's causes is more specific and stays.
     """
     diagnosis = exchange.call.diagnosis
     causes = REASONS.get(diagnosis.reason, ()) if diagnosis else ()
@@ -143,10 +143,9 @@ def _said(exchange: Exchange, guess: str, ground: Ground, lost: int) -> Charge:
 
 
 def agreement(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
-    """Where provider and rules both name the cause of a loss: how often which two, most first.
+    """Counts of losses by the provider's word and the rules' cause, most frequent first.
 
-    Counted are calls by the provider's word and by the rules' cause, found without that word. The
-    words that name no cause are counted, too.
+    The rules' cause is found without that word. Words that name no cause are counted, too.
     """
     counts: dict[tuple[str, str], int] = {}
     for finding in findings:
@@ -158,7 +157,7 @@ def agreement(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
 
 
 def agreed(pairs: Mapping[tuple[str, str], int]) -> tuple[int, int]:
-    """Of such pairs: how many agree, of how many with a word that names a cause."""
+    """The number of matching pairs, and of pairs whose word names a cause."""
     named = {pair: count for pair, count in pairs.items() if pair[0] in REASONS}
     right = sum(count for (said, guess), count in named.items() if guess in REASONS[said])
     return right, sum(named.values())
@@ -170,7 +169,7 @@ def _lost(forecast: Forecast) -> int:
 
 
 def diagnose(forecasts: Iterable[Forecast]) -> Iterator[Finding]:
-    """Find out about every call of one recording, in order."""
+    """Diagnose every call of one recording, in order."""
     memory = _Memory()
     for forecast in forecasts:
         yield memory.find(forecast)
@@ -179,7 +178,7 @@ def diagnose(forecasts: Iterable[Forecast]) -> Iterator[Finding]:
 
 @dataclass
 class _Memory:
-    """Where what this session stored ends, and the calls before."""
+    """The ends of the prefixes that this session stored, and its previous calls."""
 
     ends: set[int] = field(default_factory=set)
     signs: Signs = field(default_factory=Signs)
@@ -221,7 +220,7 @@ class _Memory:
         return ("system_changed", "read") if read else ("unexplained", "none")
 
     def _is_behind_system(self, forecast: Forecast, read: int) -> bool:
-        """Whether what was read ends behind the system prompt, so that messages were changed."""
+        """Whether the read ends after the system prompt, so that messages were changed."""
         if forecast.shared:
             return read > forecast.shared + SLACK
         return abs(read - forecast.system) <= SLACK or self._ends_at(read)
@@ -239,11 +238,11 @@ class _Memory:
 
 
 def by_pattern(findings: list[Finding]) -> list[Finding]:
-    """Name what was lost whole, of one client, if it happens when a person speaks and only then.
+    """Name unexplained losses of one client if they only happen when a person speaks.
 
-    A provider that drops an entry, or routes a request elsewhere, does not know who has spoken. So
-    if such losses keep to new turns as chance would not have it, the client has changed its prompt
-    from the front on.
+    Providers that drop an entry or route a request elsewhere do not know who has spoken. So if such
+    losses coincide with new turns more than by chance, the client has changed its prompt from the
+    start.
     """
     warm = [f for f in findings if f.forecast.before >= REBUILD and f.expected_lost < REBUILD]
     opening = [f for f in warm if f.forecast.exchange.opens_turn]
@@ -256,7 +255,7 @@ def by_pattern(findings: list[Finding]) -> list[Finding]:
 
 
 def chance(hits: int, of: int, share: float) -> float:
-    """Probability of at least so many hits, if each comes with such a probability by itself.
+    """The binomial probability of at least this many hits.
 
     Examples
     --------
@@ -265,7 +264,7 @@ def chance(hits: int, of: int, share: float) -> float:
     """
     if not 0 < share < 1:
         return float(share >= 1 or not hits)
-    # By logarithms: the binomial coefficients of some thousand calls are no numbers any more.
+    # In logarithms: binomial coefficients of thousands of calls overflow a float.
     whole, yes, no = lgamma(of + 1), log(share), log1p(-share)
     return fsum(
         exp(whole - lgamma(k + 1) - lgamma(of - k + 1) + k * yes + (of - k) * no)

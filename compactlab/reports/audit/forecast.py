@@ -1,4 +1,4 @@
-"""What would have been read from the cache, had one asked before each recorded call."""
+"""Forecasts of the cache reads of recorded calls, from what precedes each call."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from compactlab.sim.replay.client import SHARING, SUGGESTION, Client
 from compactlab.sim.replay.recording import Exchange, Uncounted, exchanges
 from compactlab.sim.replay.sizes import Front, Sized
 
-# A call is forecast from what happened before it and from what the log itself says of it: its
-# time, model, lifetime of entries, settings, messages; and its prompt's size, if one wants that
-# as it was recorded. What its usage says of the cache is looked at only afterwards.
+# A forecast uses what precedes a call and what the log says about it: time, model, lifetime of
+# entries, settings, messages; and the recorded size of its prompt, if requested. Its cache usage is
+# read only afterwards.
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What was expected of one recorded call."""
+    """The forecast of one recorded call."""
 
     exchange: Exchange
     model: Model
     prompt: int  # tokens, as recorded
     lookup: Lookup
     causes: dict[str, int]  # expected cache-miss tokens
-    before: int  # tokens that the last call of this model left in the cache, as recorded
-    had: int  # the same, as expected
-    system: int  # tokens of tools and system prompt, as far as known
-    shared: int  # those of them that all sessions of the client share; 0 where none does
+    before: int  # recorded tokens that the last call of this model left in the cache
+    had: int  # the same, as forecast
+    system: int  # tokens of tools and system prompt, if known
+    shared: int  # those that all sessions of the client share; 0 if none
 
     @property
     def read(self) -> int:
-        """Tokens that were expected to be read."""
+        """Expected tokens read."""
         return min(self.lookup.read, self.prompt)
 
     @property
     def cache_misses(self) -> int:
-        """Tokens that were expected not to be read."""
+        """Expected cache-miss tokens."""
         return self.prompt - self.read
 
 
@@ -71,18 +71,18 @@ def forecasts(
 
 
 class _ModelCache:
-    """A model's cache and prompt, and what has been learned of what the log does not show."""
+    """A model's cache and prompt, and what was learned beyond the log."""
 
     def __init__(self, model: Model, policy: CachePolicy, conversation: Conversation) -> None:
         self.model = model
-        # Only shares of what the log tells: no figure moved by 0.2 points when tokens were counted.
+        # Only ratios matter: with exact token counts, no figure changed by 0.2 points.
         blocks = Sized(replace(model.tokenizer, encoding="chars4"))
         self._prompt = Prompt(model.tokenizer, strips=model.strips_thinking, blocks=blocks)
         self._neighbour = Prompt(model.tokenizer, blocks=blocks)
         shares = conversation.format in SHARING
         self._front = Front(blocks, conversation, shares=shares)
         if shares and isinstance(policy, Anthropic):
-            # What sessions share ends at a mark of its own.
+            # The part that sessions share ends at its own breakpoint.
             policy = replace(policy, marks=("tools", *policy.marks))
         self._cache: Cache = policy.open()
         self._lifetime = policy.lifetime
@@ -95,7 +95,7 @@ class _ModelCache:
     def ask(
         self, exchange: Exchange, clock: float, client: Client, last: _ModelCache | None
     ) -> Forecast:
-        """Forecast a call, and do to the cache what it did."""
+        """Forecast a call and apply it to the cache."""
         settings = client.settings(exchange.call, "", opens_turn=False)[1]
         self._ttl = exchange.call.ttl or self._ttl
         idle = exchange.time - self._last.time if self._last else 0.0
@@ -121,7 +121,7 @@ class _ModelCache:
     def _reason(
         self, exchange: Exchange, shared: int, settings: Settings, last: _ModelCache | None
     ) -> str:
-        """Why the prompt is not the last one: the first of these that holds."""
+        """Why the prompt differs from the last one: the first reason that holds."""
         before = self._last.context if self._last else Messages()
         reasons = {
             "cold_start": last is None,
@@ -139,16 +139,16 @@ class _ModelCache:
     def _between(
         self, exchange: Exchange, clock: float, client: Client, last: _ModelCache | None
     ) -> None:
-        """The requests since the last call that the log does not count."""
+        """Send the requests since the last call that the log does not count."""
         sent = [(self, broken) for broken in exchange.uncounted]
-        rode = last and last._rode(exchange, client)  # with the model of the last call
+        rode = last and last._rode(exchange, client)  # sent to the model of the last call
         if last and rode:
             sent.append((last, rode))
         for line, (context, time) in sorted(sent, key=lambda pair: pair[1].time):
             line._send(line._prompt, line._front.view(context), min(time, clock), line._settings)
 
     def _rode(self, exchange: Exchange, client: Client) -> Uncounted | None:
-        """What the client asked since the last call with the prompt of the session."""
+        """The client's own request since the last call, with the prompt of the session."""
         last = self._last
         if last is None:
             return None
@@ -166,9 +166,9 @@ class _ModelCache:
         return self._cache.request(Request(prompt, at, self._ttl, settings))
 
     def learn(self, exchange: Exchange, clock: float, client: Client) -> None:
-        """Look at what was recorded of the call."""
+        """Learn from the recorded usage of the call."""
         settings = client.settings(exchange.call, "", opens_turn=False)[1]
-        if settings != self._settings:  # then it was sent under these, as has just been learned
+        if settings != self._settings:  # only now are the settings of the call known
             self._send(self._prompt, self._front.view(exchange.context), clock, settings)
             self._settings = settings
         anew = exchange.call.restarted or self._expired

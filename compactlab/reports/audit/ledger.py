@@ -1,4 +1,4 @@
-"""What an audit of recordings holds: the sessions, their sums, and what could not be audited."""
+"""The results of an audit: sessions, totals, and what could not be audited."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compactlab.sim.core.conversation import PassedOver
 from compactlab.sim.replay.client import Churn
 from compactlab.sim.replay.recorded_bill import ANSWER
 
-# From fewer sessions no chance of a loss is known: of most, none had any.
+# With fewer sessions the probability of losses is unknown: most sessions have none.
 ENOUGH = 5
 CLIENTS = {
     "claude-code": "Claude Code",
@@ -37,7 +37,7 @@ CLIENTS = {
 
 
 def client_name(client: str) -> str:
-    """A client as it is called; the format of its log where that says it best."""
+    """The name of a client; the format of its log if that is clearer."""
     return CLIENTS.get(client, client)
 
 
@@ -52,31 +52,31 @@ class AuditedFile:
 
     @property
     def name(self) -> str:
-        """The session."""
+        """The name of the session."""
         return self.audited.recorded.name
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """All that was audited."""
+    """All audited sessions."""
 
-    entries: tuple[AuditedFile, ...]  # the sessions of which something could be explained
-    spending: Spending  # what was spent in all sessions that were read
-    # What was left out, how many of it, by a key of REASONS.
+    entries: tuple[AuditedFile, ...]  # the sessions with an explanation
+    spending: Spending  # what all read sessions spent
+    # Numbers of skipped calls or sessions, by a key of REASONS.
     passed_over: dict[str, int] = field(default_factory=dict)
-    failures: tuple[str, ...] = ()  # what could not be read, in words
-    not_understood: tuple[PassedOver, ...] = ()  # what of the files was not understood, by kind
+    failures: tuple[str, ...] = ()  # error messages of unreadable sources
+    not_understood: tuple[PassedOver, ...] = ()  # skipped records, by kind
 
     @classmethod
     def of(cls, entries: Sequence[AuditedFile], spending: Spending, **more: Any) -> Ledger:
-        """Put sessions together, and name the causes that only all of them show."""
+        """Collect sessions, and name the causes that only all of them together show."""
         named = name_by_pattern(entry.audited for entry in entries)
         made = zip(entries, named, strict=True)
         return cls(tuple(replace(entry, audited=one) for entry, one in made), spending, **more)
 
     @property
     def sums(self) -> Sums:
-        """What was spent alone: all that there is to say where nothing could be explained."""
+        """The spending alone, for an audit without explanations."""
         return Sums(
             self.spending,
             self.passed_over,
@@ -92,7 +92,7 @@ class Ledger:
         return tuple(client for client, _ in counts.most_common())
 
     def of_client(self, client: str) -> tuple[AuditedFile, ...]:
-        """The sessions of one client; of all, for ""."""
+        """The sessions of one client; of all for ""."""
         return tuple(each for each in self.entries if client in ("", each.audited.client))
 
     @cached_property
@@ -107,12 +107,12 @@ class Ledger:
 
     @property
     def rereads(self) -> Rereads:
-        """What was read again after compactions, in all sessions."""
+        """Files read again after compactions, in all sessions."""
         return sum((entry.audited.rereads for entry in self.entries), Rereads())
 
     @cached_property
     def unexplained(self) -> dict[str, int]:
-        """Calls that are billed and not explained, by model: how it caches is not known."""
+        """Billed calls without an explanation, by model whose cache policy is unknown."""
         explained = {(e.file, e.name, answer) for e in self.entries for answer in e.audited.answers}
         counts = Counter(
             call.model.name
@@ -126,21 +126,21 @@ class Ledger:
 
     @property
     def repeated(self) -> int:
-        """Calls that stand in several files, each counted once."""
+        """The number of calls that are in several files; each is counted once."""
         return sum(entry.audited.repeated for entry in self.entries)
 
     @cached_property
     def churns(self) -> dict[str, Churn]:
-        """How much each client churns."""
+        """The churn of each client."""
         audits = [entry.audited for entry in self.entries]
         return {client: churn_of(client, sessions_of(client, audits)) for client in self.clients}
 
     @cached_property
     def bills(self) -> dict[tuple[str, str], BillForecast]:
-        """The bill of each session, by file and name, as forecast with the churn of others.
+        """The forecast bill of each session, by file and name, with the churn of other sessions.
 
-        Every second session of a client is forecast from the others, and the other way round.
-        From fewer than five sessions, or without a price, there is no forecast.
+        Each half of a client's sessions is forecast from the other half. With fewer than five
+        sessions, or without a price, there is no forecast.
         """
         bills = {}
         for client in self.clients:
@@ -166,7 +166,7 @@ def _weight(entry: AuditedFile) -> tuple[float, float]:
 
 
 def merge(name: str, tallies: Sequence[Tally]) -> Tally:
-    """What several sessions come to."""
+    """The tally of several sessions."""
     clients = {each.client for each in tallies}
     calls = sum(each.calls for each in tallies)
     priced = [each.cost for each in tallies if each.cost is not None]
@@ -186,6 +186,6 @@ def merge(name: str, tallies: Sequence[Tally]) -> Tally:
 
 
 def cost_errors(tallies: Iterable[Tally]) -> list[float]:
-    """By what share the input cost of each session is off, signless and ascending."""
+    """The relative errors of the sessions' input costs, absolute and ascending."""
     costs = (each.cost for each in tallies if each.cost is not None)
     return sorted(abs(cost.error) for cost in costs if cost.error is not None)

@@ -1,4 +1,4 @@
-"""An audit as a report: what it cost, three questions with their tables, and all for programs."""
+"""An audit as a report: the cost, three questions with their tables, and JSON."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from compactlab.reports.render.fields import table_of
 from compactlab.reports.render.text import NONE, counted, dollars, show
 from compactlab.sim.replay.client import Rate
 
-# The most expensive sessions have a row of their own: so many on a terminal, and on a page.
+# How many of the most expensive sessions have rows, on a terminal and on a page.
 SESSIONS = 12
 _OF_PAGE = 100
 _DAYS = 14  # that a page shows
@@ -60,7 +60,7 @@ _CHURN_MEANING = (
 
 
 def report(ledger: Ledger, most: int) -> Document:
-    """What was audited, with so many of the calls that are furthest off."""
+    """Report an audit, with up to ``most`` of the worst calls."""
     blocks = (
         *_headline(ledger),
         *bill_of(ledger.spending, DAYS, PROJECTS),
@@ -79,8 +79,8 @@ def report(ledger: Ledger, most: int) -> Document:
 
 
 def page(ledger: Ledger, most: int) -> Document:
-    """The same with more sessions, with charts, and with the causes of each client."""
-    from compactlab.reports.audit.charts import bars_chart, session_chart  # for a page alone
+    """The page: with more sessions, charts, and the causes of each client."""
+    from compactlab.reports.audit.charts import bars_chart, session_chart  # only for pages
 
     blocks = (
         Heading("Why did these sessions cost this much?", level=1),
@@ -136,7 +136,7 @@ def _worst(ledger: Ledger, most: int) -> Iterator[Block]:
 
 
 def _miss(miss: Miss) -> tuple[Sentence, ...]:
-    """A call that was not as expected, in a few lines."""
+    """A call with an unexpected result, in a few lines."""
     exchange, forecast = miss.finding.forecast.exchange, miss.finding.forecast
     tokens = f"{abs(miss.tokens):,} {'fewer' if miss.tokens > 0 else 'more'} than expected"
     money = ""
@@ -154,7 +154,7 @@ def _miss(miss: Miss) -> tuple[Sentence, ...]:
 
 
 def moment(time: float) -> str:
-    """A time in seconds since 1970, as it is written."""
+    """A time in seconds since 1970, formatted."""
     try:
         return f"{datetime.fromtimestamp(time, UTC):%Y-%m-%d %H:%M:%S} UTC" if time else "undated"
     except (ValueError, OverflowError, OSError):
@@ -162,7 +162,7 @@ def moment(time: float) -> str:
 
 
 def _avoidable(ledger: Ledger) -> Iterator[Block]:
-    """What could be avoided, the dearest first, and what helps."""
+    """The avoidable costs, the most expensive first, with their remedies."""
     found, again = avoidable(ledger.entries), [*read_again(ledger.rereads)]
     if not found and not again:
         return
@@ -173,7 +173,7 @@ def _avoidable(ledger: Ledger) -> Iterator[Block]:
 
 
 def _evidence(ledger: Ledger) -> Iterator[str]:
-    """What the causes rest on, and how often rules and provider name the same."""
+    """The evidence for the causes, and how often rules and provider agree."""
     findings = [*ledger.findings]
     lost = sum(finding.lost for finding in findings)
     if lost:
@@ -189,7 +189,7 @@ def _evidence(ledger: Ledger) -> Iterator[str]:
 
 
 def _causes_by_client(ledger: Ledger) -> Iterator[Block]:
-    """The table of causes over all, and of each client where there are several."""
+    """The table of causes over all sessions, and by client if there are several."""
     several = len(ledger.clients) > 1
     if several:
         yield Heading("All sessions")

@@ -1,4 +1,4 @@
-"""The tables of an audit: what would have been predicted, and why tokens missed the cache."""
+"""The tables of an audit: predicted and recorded usage, and causes of cache misses."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from compactlab.sim.cache.causes import CAUSES
 
 _NAME = 32
 
-# What would have been predicted: a row a session, a client, and all.
+# Predictions: one row per session, per client, and for all.
 
 
 @dataclass(frozen=True)
 class TallyRow:
-    """A session, or several together."""
+    """One or several sessions."""
 
     label: str
     recorded: Tally
@@ -34,7 +34,7 @@ class TallyRow:
 
 
 def signed(error: float | None) -> str:
-    """By what share a figure is off, with its sign.
+    """A relative error with its sign.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def signed(error: float | None) -> str:
 
 
 def _pair(key: str, path: str, title: str, unit: str, rank: int) -> Iterator[Field]:
-    """A figure as it was expected and as it was recorded."""
+    """The columns of an expected and a recorded figure."""
 
     def of(end: str) -> Callable[[TallyRow], Any]:
         def value(row: TallyRow) -> float | None:
@@ -66,7 +66,7 @@ def _pair(key: str, path: str, title: str, unit: str, rank: int) -> Iterator[Fie
 
 
 def _chance(bill: BillForecast | None) -> str:
-    """A bill with the losses that others of the client had, and where 90 % of such bills are."""
+    """A bill with expected random losses, and its 90 % interval."""
     if bill is None:
         return NONE
     return f"{dollars(bill.expected)} ({dollars(bill.low)} to {dollars(bill.high)})"
@@ -104,7 +104,7 @@ def predicted(ledger: Ledger, most: int, *, whole: bool) -> Iterator[Table]:
         TallyRow(entry.name, entry.audited.recorded, ledger.bill(entry))
         for entry in ledger.by_cost[:most]
     ]
-    # Of a long table, what it comes to stands first.
+    # In a long table, the totals come first.
     lines = [*_totals(ledger), *shown] if whole else [*shown, *_totals(ledger)]
     label = Field(
         "", "label", "session", words=True,
@@ -118,7 +118,7 @@ def predicted(ledger: Ledger, most: int, *, whole: bool) -> Iterator[Table]:
 
 
 def _totals(ledger: Ledger) -> list[TallyRow]:
-    """Each client, and all sessions where there are several clients."""
+    """Each client, and all sessions if there are several clients."""
     several = len(ledger.clients) > 1
     lines = [
         _total(client_name(client), ledger.of_client(client))
@@ -133,12 +133,12 @@ def _total(title: str, entries: Sequence[AuditedFile]) -> TallyRow:
     return TallyRow(f"{title}, {counted(len(entries), 'session')}", recorded, total=True)
 
 
-# Why it happened: a row a cause and what it stands on.
+# Causes: one row per cause and evidence.
 
 
 @dataclass(frozen=True)
 class CauseRow:
-    """A cause, and all cache-miss tokens and dollars of input."""
+    """A cause, with the totals of cache-miss tokens and input dollars."""
 
     share: Share
     cache_misses: int
@@ -176,7 +176,7 @@ def cause_rows(entries: Sequence[AuditedFile]) -> list[CauseRow]:
 
 
 def causes(entries: Sequence[AuditedFile], *, read: bool = False) -> Table:
-    """The causes as a table, and what was read where that is asked for."""
+    """The table of causes, with cache reads if requested."""
     lines = [
         TableRow(
             cells_of(CAUSE, row),
@@ -192,32 +192,32 @@ def causes(entries: Sequence[AuditedFile], *, read: bool = False) -> Table:
     return Table(heads_of(CAUSE), tuple(lines))
 
 
-# The calls at which an audit is furthest from the log.
+# The calls with the largest errors.
 
 
 @dataclass(frozen=True)
 class Miss:
-    """A call that was not as expected."""
+    """A call with an unexpected result."""
 
     entry: AuditedFile
     number: int  # of the call in its session, from 1
     finding: Finding
-    dollars: float | None  # above expected; None: no price is known
+    dollars: float | None  # above the expected cost; None if the price is unknown
 
     @property
     def tokens(self) -> int:
-        """Tokens that were expected to be read and were not; below 0, the other way round."""
+        """Expected tokens read less actual ones; negative if more were read."""
         return self.finding.forecast.read - self.finding.read
 
     @property
     def expected(self) -> str:
-        """The causes that were expected, largest first."""
+        """The expected causes, largest first."""
         causes = sorted(self.finding.forecast.causes.items(), key=lambda item: -item[1])
         return ", ".join(f"{cause} {tokens:,}" for cause, tokens in causes) or "no cache misses"
 
     @property
     def happened(self) -> str:
-        """The causes that were found, largest first, with what the first stands on."""
+        """The diagnosed causes, largest first, with the evidence for the first."""
         charges = sorted(self.finding.charges, key=lambda charge: -charge.tokens)
         parts = [f"{charge.cause} {charge.tokens:,}" for charge in charges if charge.tokens]
         if not parts:
@@ -229,7 +229,7 @@ class Miss:
 
 
 def worst(entries: Iterable[AuditedFile], most: int) -> list[Miss]:
-    """The calls that are furthest off, worst first."""
+    """The calls with the largest errors, worst first."""
     missed = (miss for miss in _misses(entries) if miss.tokens or miss.dollars)
     return nlargest(most, missed, key=_weight)
 

@@ -1,4 +1,4 @@
-"""What an audit of some sessions comes to: totals, errors, rebuilds, causes."""
+"""The tally of an audit: totals, errors, rebuilds, causes."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from compactlab.sim.core.message import Usage
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.sizes import REBUILD
 
-# A call is right within such a share of what was read.
+# A call counts as near within this share of the tokens read.
 _NEAR = 0.05
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A figure as it was expected and as it was recorded."""
+    """An expected and a recorded figure."""
 
     expected: float
     recorded: float
 
     @property
     def error(self) -> float | None:
-        """By what share the expected one is off; None where nothing was recorded."""
+        """The relative error of the expected figure; None if nothing was recorded."""
         return self.expected / self.recorded - 1 if self.recorded else None
 
     def __add__(self, other: Pair) -> Pair:
@@ -34,12 +34,12 @@ class Pair:
 
 @dataclass(frozen=True)
 class Rebuilds:
-    """Calls that lost 4,000 tokens or more of what the call before had left in the cache."""
+    """Calls that lost 4,000 tokens or more of what the previous call had left in the cache."""
 
     recorded: int = 0
-    follow: int = 0  # the log gives a reason
-    found: int = 0  # of these, expected
-    invented: int = 0  # expected, and did not happen
+    follow: int = 0  # with a reason in the log
+    found: int = 0  # of these, expected ones
+    invented: int = 0  # expected, but not recorded
 
     def __add__(self, other: Rebuilds) -> Rebuilds:
         return Rebuilds(
@@ -52,7 +52,7 @@ class Rebuilds:
 
 @dataclass(frozen=True)
 class Tally:
-    """What the audit of a session, or of several, comes to."""
+    """The tally of one or several sessions."""
 
     name: str
     client: str
@@ -60,8 +60,8 @@ class Tally:
     prompt: Pair
     read: Pair
     written: Pair  # tokens not read
-    cost: Pair | None  # dollars of input; None: no price is known
-    exact: float  # share of calls whose read was as expected
+    cost: Pair | None  # dollars of input; None if the price is unknown
+    exact: float  # share of calls with exactly the expected read
     near: float  # share of calls within 5 %
     rebuilds: Rebuilds
 
@@ -106,7 +106,7 @@ def _cost(forecasts: Sequence[Forecast]) -> Pair | None:
 
 
 def input_costs(forecast: Forecast) -> tuple[float, float]:
-    """Dollars of a call's input, as expected and as recorded."""
+    """Expected and recorded dollars of a call's input."""
     usage, lookup = forecast.exchange.usage, forecast.lookup
     rates = prices_of(forecast.model).rates(forecast.exchange.time, usage.prompt)
     written = min(forecast.cache_misses, lookup.write_5m + lookup.write_1h)
@@ -117,7 +117,7 @@ def input_costs(forecast: Forecast) -> tuple[float, float]:
 
 
 def causes(findings: Iterable[Finding]) -> dict[tuple[str, str], int]:
-    """Recorded cache-miss tokens by cause and by what that stands on, most first."""
+    """Recorded cache-miss tokens by cause and evidence, most first."""
     total: dict[tuple[str, str], int] = {}
     for finding in findings:
         for cause, tokens, ground in finding.charges:

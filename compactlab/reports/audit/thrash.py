@@ -1,4 +1,4 @@
-"""Compaction after compaction in logs: how often, how soon, for how little, and the wait."""
+"""Repeated compactions in logs: frequency, intervals, gains and waits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from compactlab.reports.render.text import NONE, show
 if TYPE_CHECKING:
     from compactlab.reports.audit.compactions import Logged
 
-# As for replays; the audit does without importing all metrics for it.
+# The same as in replays; a copy, because importing all metrics is slow.
 SMALL = 0.10
 
 
@@ -33,12 +33,12 @@ SMALL = 0.10
 class Thrash:
     """The compactions of some sessions."""
 
-    calls: int  # calls of the sessions, those without compactions included
-    sessions: tuple[tuple[Logged, ...], ...]  # the compactions of each session that has any
+    calls: int  # calls of all sessions, also of those without compactions
+    sessions: tuple[tuple[Logged, ...], ...]  # the compactions of each session with any
 
     @property
     def compactions(self) -> list[Logged]:
-        """All of them."""
+        """All compactions."""
         return [each for session in self.sessions for each in session]
 
     @property
@@ -48,46 +48,46 @@ class Thrash:
 
     @property
     def interval(self) -> int | None:
-        """The fewest calls from a compaction to the next one of the same session."""
+        """The smallest number of calls between two compactions of a session."""
         pairs = (pair for session in self.sessions for pair in pairwise(session))
         return min((later.number - earlier.number for earlier, later in pairs), default=None)
 
     @property
     def gains(self) -> list[float]:
-        """By what share each made the context smaller, where the log tells."""
+        """The relative reductions of the context, where known."""
         return [each.gain for each in self.compactions if each.gain is not None]
 
     @property
     def gain(self) -> float | None:
-        """The middle one of these."""
+        """The median reduction."""
         return _middle(self.gains) if self.gains else None
 
     @property
     def small(self) -> float | None:
-        """The share of these that are under 10 %."""
+        """The share of reductions under 10 %."""
         return _mean(gain < SMALL for gain in self.gains) if self.gains else None
 
     @property
     def followed(self) -> int:
-        """After how many of them something was read again."""
+        """The number of compactions with a repeated read after them."""
         return sum(each.rereads.followed for each in self.compactions)
 
     @property
     def share(self) -> float | None:
-        """The same as a share: the mean over sessions."""
+        """The share of compactions with a repeated read after them: the mean over sessions."""
         return _mean(self._shares) if self.sessions else None
 
     @property
     def usual(self) -> float | None:
-        """The share of those before which something was read again: the mean over sessions."""
+        """The share of compactions with a repeated read before them: the mean over sessions."""
         shares = [_mean(each.rereads.before > 0 for each in session) for session in self.sessions]
         return _mean(shares) if shares else None
 
     @property
     def interval_of_share(self) -> tuple[float, float] | None:
-        """Where that share of other sessions may lie, at 95 %: a session counts once.
+        """The 95 % interval of ``share`` over other sessions; each session counts once.
 
-        Wilson's, as if each session were all or nothing: shares between vary less.
+        Wilson's interval treats sessions as all or nothing, which overestimates the variance.
         """
         return wilson(sum(self._shares), len(self.sessions)) if self.sessions else None
 
@@ -102,7 +102,7 @@ class Thrash:
 
     @property
     def wait(self) -> float | None:
-        """The middle one of these."""
+        """The median wait."""
         return _middle(self.waits) if self.waits else None
 
 
@@ -134,7 +134,7 @@ def _interval(ends: tuple[float, float] | None) -> str:
     return NONE if ends is None else " to ".join(show(end, "share") for end in ends)
 
 
-# Of a client, or of all: ``docs/audit.md`` says what the keys mean.
+# Columns for a client or for all: ``docs/audit.md`` explains the keys.
 THRASH = (
     Field("compactions", lambda thrash: len(thrash.compactions)),
     *hidden(sessions=lambda thrash: len(thrash.sessions)),
@@ -159,7 +159,7 @@ _MEANING = (
 
 
 def compacted(ledger: Ledger) -> Iterator[Block]:
-    """A row a client that compacted, and one of all if they are several."""
+    """One row per client with compactions, and one for all if there are several."""
     found = [(client_name(c), thrash_of(ledger.of_client(c))) for c in ledger.clients]
     found = [(client, each) for client, each in found if each.sessions]
     if not found:

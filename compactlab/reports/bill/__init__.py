@@ -1,1 +1,1 @@
-"""What a log says was spent: added up, shown as tables, with the caveats under them."""
+"""The recorded spending of logs: totals, tables, and caveats."""

@@ -1,4 +1,4 @@
-"""What a recorded bill lacks, or holds as an estimate: the sentences that stand under it."""
+"""Caveats of a recorded bill: what it lacks, and what it estimates."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed
 from compactlab.sim.core.conversation import PassedOver
 
-_KINDS = 5  # of what was not understood that are named
+_KINDS = 5  # how many kinds of skipped records are named
 
-# What was skipped and why, by the key of the reason in the JSON.
+# What was skipped and why, by the reason's key in the JSON.
 REASONS = {
     "no_known_format": ("file", "of unknown format"),
     "no_usage": ("session", "without recorded usage"),
@@ -34,12 +34,12 @@ def passed_over(reasons: Mapping[str, int]) -> list[str]:
 
 
 def skipped(reasons: Mapping[str, int]) -> list[str]:
-    """The same as a sentence; none, if nothing was skipped."""
+    """The same as a sentence; empty if nothing was skipped."""
     return [f"Skipped: {listed(passed_over(reasons))}."] if reasons else []
 
 
 def of_models(spending: Spending, unexplained: Mapping[str, int]) -> Iterator[str]:
-    """What is not known of models; of which the calls are billed and could not be explained."""
+    """What is unknown about models, and which models' billed calls have no explanation."""
     if spending.unpriced:
         yield (
             f"No price is known for {_models(spending.unpriced)}. Sums of dollars are without "
@@ -64,7 +64,7 @@ def _models(calls: Mapping[str, int]) -> str:
 
 
 def not_understood(kinds: Sequence[PassedOver]) -> list[str]:
-    """What of the files was passed over, in words.
+    """Which records were skipped, in words.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def not_understood(kinds: Sequence[PassedOver]) -> list[str]:
 
 
 def estimates(spent: Spent) -> Iterator[str]:
-    """What of a bill is not the log's own figure, or not the session's own."""
+    """Which parts of a bill are estimates, or belong to other sessions."""
     if spent.estimated:
         yield (
             f"The log counted some answers before they had ended. Their texts are counted instead: "

@@ -1,6 +1,6 @@
-"""What was spent: the whole recorded bill, in all and by purpose, model, day, project and session.
+"""The recorded bill: in total and by purpose, model, day, project and session.
 
-The same sums as those of ccusage: each request once, at the prices of its day.
+The totals equal those of ccusage: each request once, at the prices of its day.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ AGENTS = ("main agents", "sub-agents")
 
 
 class Billed(NamedTuple):
-    """A recorded request, and the model at whose prices it was billed."""
+    """A recorded request, and the model whose prices apply."""
 
     request: BilledRequest
     model: Model
@@ -36,18 +36,18 @@ class Billed(NamedTuple):
 
 @dataclass(frozen=True)
 class Session:
-    """The requests of one session, and what is known of where they were made."""
+    """The requests of one session, and their origin."""
 
     name: str  # its id
-    file: str  # that it was read from
+    file: str  # the file of its log
     project: str  # the folder that the agent worked in
-    subagent: bool  # whether another agent gave it its task
+    subagent: bool  # whether another agent assigned its task
     calls: Sequence[Billed]
-    missing: int = 0  # tokens that the log counts in records that were not understood
+    missing: int = 0  # tokens in skipped records, as the log counts them
 
 
 def session_of(conversation: Conversation, find: Callable[[str], Model]) -> Session:
-    """The requests that a log bills."""
+    """The billed requests of a log."""
     known: dict[str, Model] = {}
 
     def model(name: str) -> Model:
@@ -55,7 +55,7 @@ def session_of(conversation: Conversation, find: Callable[[str], Model]) -> Sess
             try:
                 known[name] = find(name)
             except ModelError:
-                # Its tokens count also where nothing else is known of it.
+                # Its tokens count even if the model is unknown.
                 known[name] = Model(name or UNPLACED, 0, 0, Tokenizer(), "", None)
         return known[name]
 
@@ -71,51 +71,51 @@ def session_of(conversation: Conversation, find: Callable[[str], Model]) -> Sess
 
 
 def each_once(sessions: Sequence[Session]) -> list[Session]:
-    """The same sessions, with each request in one of them alone."""
+    """The same sessions, with each request only once."""
     kept = once([session.calls for session in sessions], lambda call: call.request)
     return [replace(one, calls=calls) for one, calls in zip(sessions, kept, strict=True)]
 
 
 @dataclass(frozen=True)
 class Spent:
-    """What some requests came to."""
+    """The cost of some requests."""
 
     calls: int
     usage: Usage
-    # Dollars by class, of the calls whose prices are known; None if that is none of them.
+    # Dollars by class, for calls with known prices; None without any.
     bill: Bill | None
-    unpriced: int = 0  # calls whose prices are not known
+    unpriced: int = 0  # calls without known prices
     searches: int = 0  # of the web
     searched: float = 0.0  # dollars
-    estimated: int = 0  # tokens of output that are counted by the answers' texts
+    estimated: int = 0  # output tokens that are estimated from the answers' texts
     estimated_output: float = 0.0  # dollars
     inherited: int = 0  # calls that a fork repeats from its parent, and that no other file has
     inherited_total: float = 0.0  # dollars
-    missing: int = 0  # tokens of records that were not understood
+    missing: int = 0  # tokens of skipped records
 
     @property
     def input(self) -> float | None:
-        """Dollars of the prompts."""
+        """Dollars of prompts."""
         return None if self.bill is None else fsum(self.bill[:-1])
 
     @property
     def output(self) -> float | None:
-        """Dollars of the answers."""
+        """Dollars of answers."""
         return None if self.bill is None else self.bill.output
 
     @property
     def total(self) -> float | None:
-        """Dollars in all."""
+        """Dollars in total."""
         return None if self.bill is None else fsum((*self.bill, self.searched))
 
     @property
     def at_least(self) -> bool:
-        """Whether more was spent than can be told."""
+        """Whether more was spent than is known."""
         return bool(self.unpriced or self.missing)
 
 
 def spent(calls: Iterable[Billed], missing: int = 0) -> Spent:
-    """Add up what some requests came to."""
+    """Add up the costs of some requests."""
     usages, bills = [Usage()], [Bill(0.0, 0.0, 0.0, 0.0)]
     unpriced = searches = estimated = inherited = 0
     searched, guessed, repeated = [0.0], [0.0], [0.0]
@@ -162,24 +162,24 @@ def day_of(time: float, zone: tzinfo | None = UTC) -> str:
 
 @dataclass(frozen=True)
 class Spending:
-    """What was spent in some sessions."""
+    """The spending of some sessions."""
 
     sessions: Sequence[Session]
     zone: tzinfo | None = UTC  # of days; None for that of the machine
 
     @property
     def whole(self) -> Spent:
-        """All of it."""
+        """The total."""
         return self._of(self.sessions)
 
     @property
     def zone_name(self) -> str:
-        """The time zone of days, as ``audit --tz`` takes it."""
+        """The time zone of days, in the form of ``audit --tz``."""
         return str(self.zone or "local")
 
     @cached_property
     def unpriced(self) -> dict[str, int]:
-        """Requests of models whose prices are not known, by model."""
+        """Requests of models without known prices, by model."""
         counts = Counter(
             call.model.name
             for session in self.sessions
@@ -190,31 +190,31 @@ class Spending:
 
     @cached_property
     def inferred(self) -> list[str]:
-        """What is not known of models, but taken from others of their providers."""
+        """What was inferred about models from others of their providers."""
         models = {call.model for session in self.sessions for call in session.calls}
         return sorted({model.inferred for model in models if model.inferred})
 
     def by_purpose(self) -> Mapping[str, Spent]:
-        """By what requests were for: answers first, then the most expensive."""
+        """By the purpose of requests: answers first, then the most expensive."""
         groups = _by((call.request.purpose, call) for each in self.sessions for call in each.calls)
         answers = {name: each for name, each in groups.items() if name == ANSWER}
         return {**answers, **_dearest(groups)}
 
     def by_model(self) -> Mapping[str, Spent]:
-        """By the model, in the order of names."""
+        """By model, in the order of names."""
         return _by((call.model.name, call) for each in self.sessions for call in each.calls)
 
     def by_day(self) -> Mapping[str, Spent]:
-        """By the day on which a call began, the first one first."""
+        """By the day on which a call began, in order."""
         calls = (call for each in self.sessions for call in each.calls)
         return _by((day_of(call.request.time, self.zone), call) for call in calls)
 
     def by_project(self) -> Mapping[str, Spent]:
-        """By the folder that the agent worked in, the most expensive first."""
+        """By the agent's working folder, the most expensive first."""
         return _dearest(self._groups(lambda session: session.project or UNPLACED))
 
     def by_agent(self) -> Mapping[str, Spent]:
-        """Main agents and sub-agents apart."""
+        """Main agents and sub-agents separately."""
         return self._groups(lambda session: AGENTS[session.subagent])
 
     def by_session(self) -> list[tuple[Session, Spent]]:

@@ -1,4 +1,4 @@
-"""What was spent as a document: on its own for ``audit --sums``, and as a part of an audit."""
+"""The spending as a document: for ``audit --sums``, and as a part of an audit."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ from compactlab.reports.render.text import counted, dollars, shorten, show
 from compactlab.sim.core.conversation import PassedOver
 from compactlab.sim.replay.recorded_bill import ANSWER
 
-# The last days, and the most expensive projects and sessions, that are shown on a terminal.
+# How many of the last days, and of the most expensive projects and sessions, a terminal shows.
 DAYS, PROJECTS, SESSIONS = 7, 8, 12
 _NAME = 40
 
 
 @dataclass(frozen=True)
 class Sums:
-    """What was spent, and what could not be read; no forecasts and no causes."""
+    """The spending, and what was unreadable; without forecasts and causes."""
 
     spending: Spending  # as in a :class:`~compactlab.reports.audit.ledger.Ledger`
     passed_over: Mapping[str, int]
     failures: tuple[str, ...]
     not_understood: tuple[PassedOver, ...] = ()
-    # Calls that were to be explained and could not be, by model.
+    # Calls that could not be explained, by model.
     unexplained: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -52,7 +52,7 @@ class Sums:
         ]
 
     def data(self) -> dict[str, Any]:
-        """All of it for programs."""
+        """All data, for JSON."""
         return {
             "remarks": [with_names(remark) for remark in self.remarks],
             "spent": spending_data(self.spending),
@@ -65,7 +65,7 @@ class Sums:
 
 
 def sums(found: Sums) -> Document:
-    """What was spent, by model, project, agent, day and session."""
+    """The spending by model, project, agent, day and session."""
     whole, sessions = found.spending.whole, len(found.spending.sessions)
     price = "no price is known" if whole.total is None else f"${dollars(whole.total)}"
     if whole.at_least and whole.total is not None:
@@ -82,14 +82,14 @@ def sums(found: Sums) -> Document:
 
 
 def page(found: Sums) -> Document:
-    """The same as a page."""
+    """The spending as a page."""
     failures = sentences([name(failure) for failure in found.failures], "bad")
     title = Heading("What did these sessions cost?", level=1)
     return Document((title, failures, *sums(found).blocks))
 
 
 def _least(part: str) -> Callable[[Spent], str]:
-    """Dollars; at least so many, where prices or tokens are not known."""
+    """Dollars; "at least" if prices or tokens are unknown."""
 
     def text(each: Spent) -> str:
         dollars = getattr(each, part)
@@ -123,7 +123,7 @@ SPENT = (
 
 
 def spending_data(spending: Spending) -> dict[str, Any]:
-    """All that was spent, for programs: ``docs/audit.md`` says what the keys mean."""
+    """All spending as JSON data: ``docs/audit.md`` explains the keys."""
     groups = {
         "purpose": spending.by_purpose(),
         "day": spending.by_day(),
@@ -146,7 +146,7 @@ def spending_data(spending: Spending) -> dict[str, Any]:
 
 
 def bill_of(spending: Spending, days: int, projects: int, sessions: int = 0) -> Iterator[Block]:
-    """The whole bill; of days the last so many, of projects and sessions the most expensive."""
+    """The whole bill; limited to the last days, and to the most expensive projects and sessions."""
     yield Heading("What was spent?", level=2)
     lines = [TableRow(_cells(model, each)) for model, each in spending.by_model().items()]
     lines.append(TableRow(_cells("all", spending.whole), "strong"))
@@ -178,7 +178,7 @@ def _table(title: str, groups: list[tuple[str, Spent]]) -> Table:
 
 
 def _purpose(purpose: str, spent: Spent) -> str:
-    """What requests were for; of web searches, how many they were."""
+    """The purpose of requests; for web searches with their number."""
     searches = f" ({spent.searches:,})" if spent.searches else ""
     return f"{purpose.replace('_', ' ')}{searches}"
 
@@ -189,7 +189,7 @@ def _left(number: int, shown: int, what: str) -> Block:
 
 
 def _short(path: str) -> str:
-    """The end of a path, which tells it from others."""
+    """The end of a path, which identifies it."""
     return path if len(path) <= _NAME else f"\N{HORIZONTAL ELLIPSIS}{path[1 - _NAME :]}"
 
 

@@ -1,1 +1,1 @@
-"""Charts: drawn by matplotlib, as SVG that stands in a page and as files."""
+"""Charts: drawn by matplotlib, as SVG inside a page or as files."""

@@ -1,4 +1,4 @@
-"""A chart: a drawing with its title and caption, for a page or as files of its own."""
+"""A chart: a drawing with its title and caption, for a page or as files."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Names of files: what is on a chart and of what, in signs that every machine takes.
+# Names of files, in portable characters.
 
 _LETTERS = 60
 
 
 def stem(shown: str, under: str, subject: str, taken: Collection[str]) -> str:
-    """The name of a chart's files: what is on it, under what and of what; none is taken twice.
+    """The unique name of a chart's files: comparison, content and subject.
 
     Examples
     --------
@@ -48,7 +48,7 @@ def stem(shown: str, under: str, subject: str, taken: Collection[str]) -> str:
 
 
 def safe(text: str) -> str:
-    """A text in small letters, digits and hyphens; "" if nothing of it is left.
+    """A text in lower case, with only letters, digits and hyphens; "" if nothing remains.
 
     Examples
     --------
@@ -59,16 +59,16 @@ def safe(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LETTERS].strip("-")
 
 
-# A drawing as a picture of its own: its title above, and below what it shows.
+# A chart as a standalone picture: title above, caption below.
 
 _MARGIN, _TITLE, _SUBJECT, _TEXT, _LINE = 8.0, 13.0, 9.0, 7.5, 1.45
-# Enough for a sentence and for what was compared; what is longer is cut off.
+# Enough for a sentence and for the comparison; the rest is cut off.
 _LINES = 5
 _SIZE = re.compile(r'<svg role="img" aria-label="[^"]*"')
 
 
 class Slide:
-    """A chart between its title and its subject, above, and, below, what it shows and of what."""
+    """A chart with its title and subject above, and its caption and scope below."""
 
     def __init__(self, chart: Chart) -> None:
         width = 72 * chart.figure.get_figwidth()
@@ -87,7 +87,7 @@ class Slide:
         self._parts = [head, chart.figure, *([foot] if below else [])]
 
     def markup(self) -> str:
-        """An SVG element, in the colours of a page; foreign text is escaped."""
+        """An SVG element in a page's colours; external text is escaped."""
         out, y = [], 0.0
         for number, part in enumerate(self._parts):
             height = 72 * part.get_figheight()
@@ -99,7 +99,7 @@ class Slide:
         return f"{head}{''.join(out)}</svg>"
 
     def pixels(self, dots: int) -> bytes:
-        """A PNG on white paper with so many dots an inch, the same bytes each time."""
+        """A PNG on white paper at a resolution in dots per inch; equal charts give equal bytes."""
         from matplotlib.image import imsave
 
         with canvas():
@@ -111,7 +111,7 @@ class Slide:
 
 
 def fitted(text: str, size: float, room: float) -> str:
-    """A text without its middle, if it is wider than there is room for, in points."""
+    """A text, shortened in the middle if it is wider than ``room`` points."""
     shown = text
     while len(shown) > 12 and width_of(shown, size) > room:
         shown = shorten(text, min(len(shown) - 1, int(len(shown) * 0.95)))
@@ -119,7 +119,7 @@ def fitted(text: str, size: float, room: float) -> str:
 
 
 def wrapped(text: str, size: float, room: float) -> list[str]:
-    """The lines of a text, none of them wider than there is room for, in points."""
+    """The lines of a text, none wider than ``room`` points."""
     lines: list[str] = []
     for word in text.split():
         longer = f"{lines[-1]} {word}" if lines else word
@@ -141,7 +141,7 @@ def _block(width: float, lines: Sequence[tuple[str, float, str]]) -> Figure:
 
 
 def _painted(part: Figure, dots: int) -> NDArray[np.uint8]:
-    """Rows of dots, each of red, green, blue and opacity."""
+    """Rows of pixels: red, green, blue and opacity."""
     out = BytesIO()
     part.savefig(out, format="rgba", dpi=dots, facecolor="white")
     width, height = (int(inches * dots) for inches in part.get_size_inches())
@@ -161,13 +161,13 @@ class Chart:
 
     name: str  # unique among the charts shown together, and the stem of its files: [a-z0-9-]
     title: str
-    caption: str  # what it shows and how that is computed: plain text, which may hold foreign names
+    caption: str  # what it shows and how that is computed: plain text with external names
     figure: Figure = field(repr=False, compare=False)
     kind: str = ""  # the same in every comparison: pareto, session, ...
-    section: Section = "memory"  # the part of a comparison in the page that it stands in
-    shown: str = ""  # what is on it, as its files are called in --charts; its kind, if empty
-    subject: str = ""  # what it is of, where there are several of a kind: a conversation
-    scope: str = ""  # what was compared, in a line, for those who see the chart alone
+    section: Section = "memory"  # the part of a comparison's page that contains it
+    shown: str = ""  # its content in the names of its files; empty: its kind
+    subject: str = ""  # what it shows if there are several of a kind: a conversation
+    scope: str = ""  # the comparison in one line, for standalone pictures
     narrow: Figure | None = field(default=None, repr=False, compare=False)  # for small screens
 
     def __post_init__(self) -> None:
@@ -175,18 +175,18 @@ class Chart:
             raise ValueError(f"{self.name!r} is no name for a chart")
 
     def markup(self) -> str:
-        """An SVG element for a page, in the page's colours and font; foreign text is escaped."""
+        """An SVG element in the page's colours and font; external text is escaped."""
         return svg(self.figure, self.name, self.title)
 
     def narrow_markup(self) -> str:
-        """The same for a small screen; "" where there is no such drawing."""
+        """The SVG element for a small screen; "" without one."""
         return svg(self.narrow, f"{self.name}-narrow", self.title) if self.narrow else ""
 
     def save(self, folder: Path) -> list[Path]:
         """Write ``NAME.svg`` in light colours and ``NAME.png``, each whole or not at all.
 
-        Its title and its subject stand above the drawing there, and below it the first
-        sentence of its caption and what was compared. The same chart gives the same bytes.
+        Files have the title and the subject above the drawing, and the first sentence of the
+        caption and the scope below. Equal charts give equal bytes.
         """
         slide = Slide(self)
         files = {

@@ -1,4 +1,4 @@
-"""Colours and patterns that anybody can tell apart, and drawings as SVG in a page's colours."""
+"""Accessible colours and patterns, and drawings as SVG in a page's colours."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Box = tuple[float, float, float, float]
 """Left, bottom, right and top."""
 
 
-# Charts are drawn in the light colours of the palette; a page replaces each by a variable.
+# Charts are drawn in light colours; a page replaces each by a CSS variable.
 
 _OWN = {"as_recorded": "ink", "keep_all": "slate"}
 
@@ -35,12 +35,12 @@ _OWN = {"as_recorded": "ink", "keep_all": "slate"}
 def strategy_colours(
     results: Results, compared: Sequence[Comparison] | None = None
 ) -> dict[str, str]:
-    """Name of the colour by spec: the same in all charts, and no hue for two strategies.
+    """The colour name of each spec: the same in all charts, without shared hues.
 
-    ``as_recorded`` and ``keep_all`` have colours of their own. All others that are no controls
-    have hues if there are hues enough; else those on the Pareto fronts, and the rest is grey.
+    ``as_recorded`` and ``keep_all`` have their own colours. All other strategies except controls
+    have hues if there are enough; otherwise only those on the Pareto fronts, and the rest is grey.
     """
-    # The runs first: a manifest that was stored and read again has another order.
+    # Runs first: the order of a manifest changes when it is stored.
     run = [run.strategy for run in results.runs if run.strategy]
     beside = [run.strategy for run in results.bounds]
     specs = dict.fromkeys([*run, *results.manifest.get("strategies", ()), *beside])
@@ -58,20 +58,20 @@ def strategy_colours(
 
 
 def _on_front(compared: Sequence[Comparison]) -> list[str]:
-    """The specs that are on a front, those of most fronts first, then by cost."""
+    """The specs on a front, those of most fronts first, then by cost."""
     times = Counter(row.spec for comparison in compared for row in comparison.front)
-    # Those that are seen equally often stay in the order in which they were seen.
+    # Ties keep their order.
     return [spec for spec, _ in times.most_common()]
 
 
 def own_specs(results: Results) -> list[str]:
-    """The specs of strategies that are not built in: the user's own, or another package's."""
+    """The specs of strategies that are plug-ins or the user's own."""
     own: list[str] = results.manifest.get("own_strategies", [])
     return own
 
 
 def _spread(specs: list[str], most: int) -> list[str]:
-    """At most so many, from the first to the last."""
+    """At most ``most`` specs, evenly spread."""
     if len(specs) <= most or most < 2:
         return specs[:most]
     return [specs[round(n * (len(specs) - 1) / (most - 1))] for n in range(most)]
@@ -81,12 +81,12 @@ def _name(spec: str) -> str:
     return "" if " + " in spec else spec.partition("(")[0]
 
 
-# What matplotlib writes as SVG made small, and put into the colours and the font of a page.
+# Reduce matplotlib's SVG, and apply the colours and the font of a page.
 
 _DROPPED = re.compile(
     r"<!--.*?-->|<metadata>.*?</metadata>|<style.*?</style>|<g/>|<defs>\s*</defs>", re.DOTALL
 )
-# No text and no attribute holds a bare angle bracket, so this finds tags and nothing else.
+# No text or attribute contains a bare angle bracket, so this matches only tags.
 _TAG = re.compile(r"<[^>]+>")
 _SPACE = re.compile(r"(?<=>)\s+(?=<)")
 _SURPLUS = re.compile(
@@ -100,7 +100,7 @@ _POINT = re.compile(r"([MLz])(?: ([-.\de]+) ([-.\de]+))?")
 _FONT = re.compile(r"font-family: [^;\"]*;? ?|font: ([\d.]+px) [^;\"]*")
 
 
-# What stands between the lines of what a place tells: no text and no attribute holds it.
+# Separates the lines of a tooltip: no text or attribute contains it.
 _BREAK = "\N{LINE SEPARATOR}"
 _CLASS, _TIP = "class:", "tip:"
 _CLASSED = re.compile(rf'<g id="{_CLASS}(\w+)"')
@@ -108,21 +108,21 @@ _TIPPED = re.compile(rf'<g id="{_TIP}([0-9a-f]*)">\s*<path d="([^"]*)"[^>]*/>\s*
 
 
 def tidied(text: str) -> str:
-    """An SVG element without what a page does not need, its colours as names."""
+    """An SVG element reduced to what a page needs, with colour names."""
     text = _CLASSED.sub(r'<g class="\1"', _TIPPED.sub(_with_title, text))
     return _SPACE.sub("", _ungrouped(_TAG.sub(_of_tag, _DROPPED.sub("", text)))).strip()
 
 
 def _with_title(tip: re.Match[str]) -> str:
-    """A place that tells something: without a script as a title, which a browser shows."""
+    """An area with a tooltip; without a script it is a title, which browsers show."""
     look = 'class="tip" fill="none" pointer-events="all"'
     text = html.escape(bytes.fromhex(tip[1]).decode())
     return f'<path {look} d="{tip[2]}"><title>{text}</title></path>'
 
 
 def _ungrouped(text: str) -> str:
-    """The same without groups that say nothing of what is in them."""
-    bare: list[bool] = []  # of each group that is open: whether it has no attributes
+    """The SVG without groups that have no attributes."""
+    bare: list[bool] = []  # for each open group, whether it has no attributes
 
     def without(tag: re.Match[str]) -> str:
         if tag[0] == "</g>":
@@ -150,9 +150,9 @@ def _rounded(number: re.Match[str]) -> str:
 
 
 def _steps(path: str) -> str:
-    """A path of straight lines, in steps of tenths from each point to the next.
+    """A path of straight lines as relative steps in tenths.
 
-    Each point is rounded by itself, so that nothing adds up.
+    Each point is rounded separately, so that errors do not add up.
 
     Examples
     --------
@@ -191,10 +191,10 @@ def _tenths(value: int) -> str:
     return f"-{text}" if value < 0 else text
 
 
-# From matplotlib to SVG that can stand inside a page: small, without scripts, in its colours.
+# From matplotlib to inline SVG: small, without scripts, in the page's colours.
 
 _STYLE = {
-    "svg.fonttype": "none",  # text stays text: it can be searched, and takes the page's font
+    "svg.fonttype": "none",  # text stays text: searchable, and in the page's font
     "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "text.usetex": False,
     "font.family": "DejaVu Sans",
@@ -218,9 +218,9 @@ _STYLE = {
 }
 
 _VARIABLE = re.compile(r"var\(--(\w+)\)")
-# Foreign text, between tags and in labels, may look like a colour's name: it is none.
+# External text in labels may equal a colour's name, so only styles are replaced.
 _STYLED = re.compile(r'(?<= style=")[^"]*')
-# The first of these is what letters were measured in; each system has one of them.
+# Text is measured in the first; each system has one of them.
 _FONTS = "DejaVu Sans, Verdana, Arial, Helvetica, sans-serif"
 _HEAD = f'<svg xmlns="http://www.w3.org/2000/svg" font-family="{_FONTS}" '
 _PAPER = f'<rect width="100%" height="100%" fill="{light("paper")}"/>'
@@ -228,43 +228,43 @@ _PAPER = f'<rect width="100%" height="100%" fill="{light("paper")}"/>'
 
 @contextmanager
 def canvas() -> Iterator[None]:
-    """Draw by our rules, whatever matplotlib is told on this machine."""
+    """Draw with our settings, independent of the machine's matplotlib configuration."""
     from matplotlib import rc_context, style
 
     with warnings.catch_warnings(), rc_context():
-        # The page's fonts have signs that matplotlib's own lacks: no news for anybody.
+        # The page's fonts have characters that matplotlib's lack, so its warning is irrelevant.
         warnings.simplefilter("ignore")
         style.use(["default", _STYLE])
         yield
 
 
 def figure(width: float, height: float) -> Figure:
-    """An empty figure of a size in inches; nothing is shared with others or kept."""
+    """An empty figure of a size in inches, without shared state."""
     from matplotlib.figure import Figure
 
-    # At 72 dots an inch, a pixel is a point: what SVG counts in as well.
+    # At 72 dots per inch, a pixel is a point, the unit of the SVG.
     return Figure(figsize=(width, height), dpi=72, facecolor="none")
 
 
 def in_points(drawn: Figure) -> Transform:
-    """Places in a figure in points from its lower left corner, whatever it is drawn on."""
+    """The transform from points from a figure's lower left corner."""
     from matplotlib.transforms import Affine2D
 
     return Affine2D().scale(1 / 72) + drawn.dpi_scale_trans
 
 
 def classed(name: str) -> str:
-    """The id of an artist, which on a page is the class of its group."""
+    """The id of an artist, which becomes the class of its group on a page."""
     return f"{_CLASS}{name}"
 
 
 def tip(drawn: Figure, box: Box, *lines: str) -> None:
-    """Let a place of a figure, in points, tell something to who points at it."""
+    """Add a tooltip to an area of a figure, in points."""
     from matplotlib.patches import Rectangle
 
     left, low, right, high = box
     place = Rectangle((left, low), right - left, high - low, transform=in_points(drawn))
-    # An id of digits is an id in whichever quotes it is put.
+    # Hex digits are valid in every quoted attribute.
     text = _BREAK.join(map(clean, lines)).encode().hex()
     place.set(facecolor="none", edgecolor="none", gid=_TIP + text)
     drawn.add_artist(place)
@@ -272,18 +272,18 @@ def tip(drawn: Figure, box: Box, *lines: str) -> None:
 
 @cache
 def width_of(text: str, size: float) -> float:
-    """How wide a text is, in points, in the font that charts are drawn in."""
+    """The width of a text in points, in the charts' font."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
     font = FontProperties(family="DejaVu Sans", size=size)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # as on the canvas
+        warnings.simplefilter("ignore")  # as in :func:`canvas`
         return float(text_to_path.get_text_width_height_descent(text, font, ismath=False)[0])
 
 
 def svg(drawn: Figure, name: str, description: str) -> str:
-    """A figure as an element of a page whose ids come from its name; all texts are escaped."""
+    """A figure as an element of a page; its ids derive from its name, and texts are escaped."""
     from matplotlib import rc_context
 
     out = StringIO()
@@ -296,7 +296,7 @@ def svg(drawn: Figure, name: str, description: str) -> str:
 
 
 def free_standing(markup: str) -> str:
-    """Make an element of a page a file: with its name space, fonts, light colours and paper."""
+    """Convert an element of a page to a file, with namespace, fonts, light colours and paper."""
     text = _TAG.sub(lambda tag: _STYLED.sub(_in_light, tag[0]), markup)
     head, rest = text.replace("<svg ", _HEAD, 1).split(">", 1)
     return f"{head}>{_PAPER}{rest}\n"
@@ -307,16 +307,14 @@ def _in_light(style: re.Match[str]) -> str:
 
 
 # Stripes and dots, drawn as lines.
-#
-# What SVG calls a pattern becomes an image in each place where it is used, once a browser prints
-# the page; lines stay lines.
+# Browsers print an SVG pattern as an image wherever it is used; lines stay lines.
 
 _APART, _STRIPE = 5.0, 1.4
 _DOT, _LINES = 1.5, 3.6
 
 
 def draw_pattern(drawn: Figure, boxes: Sequence[Box], pattern: str) -> None:
-    """Draw a pattern over boxes that are filled already, in points of the figure."""
+    """Draw a pattern over filled boxes, in points of the figure."""
     from matplotlib.patches import PathPatch
     from matplotlib.path import Path
 
@@ -336,7 +334,7 @@ def draw_pattern(drawn: Figure, boxes: Sequence[Box], pattern: str) -> None:
 
 
 def stripes(box: Box) -> Iterator[tuple[Point, Point]]:
-    """Lines that rise to the right through a box, cut off at its edges.
+    """Diagonal lines that rise to the right through a box, clipped to it.
 
     Examples
     --------
@@ -353,7 +351,7 @@ def stripes(box: Box) -> Iterator[tuple[Point, Point]]:
 
 
 def rows_of_dots(box: Box) -> Iterator[tuple[Point, Point]]:
-    """Lines across a box, each of which is to be drawn as a row of dots.
+    """Horizontal lines across a box, to be drawn as rows of dots.
 
     Examples
     --------

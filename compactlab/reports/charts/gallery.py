@@ -1,4 +1,4 @@
-"""All charts of a comparison, in the order in which they are read."""
+"""All charts of a comparison, in reading order."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 
-# So many conversations have charts of their own: the largest.
+# How many conversations, the largest ones, have their own charts.
 SESSIONS = 6
-# So many strategies have a row, a line or a panel in a chart; the tables have all.
+# How many strategies a chart shows; the tables have all.
 ROWS = 20
 
 
@@ -40,11 +40,11 @@ def gallery(
     *,
     most: int = ROWS,
 ) -> list[Chart]:
-    """All charts of a comparison for which there are figures, in the order in which they are read.
+    """All charts of a comparison with figures, in reading order.
 
-    Their names begin with the name. Those of single conversations come last, of the given cases or
-    of the largest, the largest first, and have a ``subject``. But for the first one, charts have
-    room for some strategies, see :func:`drawn`.
+    Their names begin with ``name``. Charts of single conversations come last and have a
+    ``subject``: the given cases, or the largest. All charts but the first show only some
+    strategies, see :func:`drawn`.
     """
     own = own_specs(results)
     some = replace(comparison, rows=tuple(drawn(comparison, own, most)))
@@ -75,9 +75,9 @@ def gallery(
 
 
 def drawn(comparison: Comparison, own: Collection[str] = (), most: int = ROWS) -> list[Row]:
-    """The strategies that charts have room for, in order: those that matter, then the cheapest.
+    """The strategies that charts show, in order: those that matter, then the cheapest.
 
-    The front, what is advised, the reference, controls and one's own matter, whichever they are.
+    The front, the recommendation, the reference, controls and the user's own strategies matter.
     """
     advice = Advice(comparison)
     first = [*comparison.front, advice.advised, advice.reference]
@@ -93,10 +93,10 @@ def drawn(comparison: Comparison, own: Collection[str] = (), most: int = ROWS) -
 def save_charts(
     results: Results, folder: Path, progress: Callable[[Path], None] | None = None
 ) -> list[Path]:
-    """Write all charts of all comparisons as files into a folder, and return these.
+    """Write all charts of all comparisons into a folder, and return their paths.
 
-    The folder is made if it is not there, else a UsageError; other files in it are left alone.
-    ``progress`` is called with each file that has been written.
+    Creates the folder if it is missing, or raises a UsageError; keeps other files in it.
+    ``progress`` is called with each written file.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -114,7 +114,7 @@ def save_charts(
 
 
 def _all(results: Results, compared: Sequence[Comparison], colours: Colours) -> Iterator[Chart]:
-    """All charts, each with the name of its files and with what was compared."""
+    """All charts, each with the name of its files and its scope."""
     taken: set[str] = set()
     for number, comparison in enumerate(compared, 1):
         under = told_apart(comparison, compared) if len(compared) > 1 else ""

@@ -1,4 +1,4 @@
-"""What charts stand on: a sheet with its key, axes with their units, rows of strategies, bars."""
+"""Building blocks of charts: a sheet with its key, axes with units, rows of strategies, bars."""
 
 from __future__ import annotations
 
@@ -36,33 +36,33 @@ Align = Literal["left", "center", "right"]
 Colours = Mapping[str, str]
 """Names of colours by spec."""
 
-# A sheet: a figure that everything is placed on in points, with its key at the top.
+# A sheet: a figure with its key at the top, measured in points.
 
-WIDTH = 662.0  # points; a page shows as many pixels and a third more
+WIDTH = 662.0  # points; a page shows 4/3 as many pixels
 _LEFT, _LINE, KEY_SIZE = 4.0, 15.0, 8.5
 _SWATCH, _GAP, _BETWEEN = 18.0, 5.0, 16.0
 PALE = 0.28
 
 
 class KeyEntry(NamedTuple):
-    """What a patch, a pale one, a line in the look of its colour, or a mark stands for."""
+    """An entry of the key: a patch, a pale patch, a line in its colour's style, or a mark."""
 
     text: str
     colour: str
     kind: Literal["patch", "pale", "line", "mark"] = "patch"
     pattern: str = ""
-    # A marker of matplotlib's; "" for the colour's own. A hollow one ends with "-".
+    # A matplotlib marker; "" for the colour's own. A hollow one ends with "-".
     mark: str = ""
 
     def in_letters(self, size: float) -> float:
-        """Points that it takes in letters of a size."""
+        """Its width in points at a font size."""
         return _SWATCH + _GAP + width_of(self.text, size)
 
 
 class Sheet:
-    """A figure measured in points from its lower left corner: its body, and above it its key.
+    """A figure measured in points from its lower left corner: its body, with its key above.
 
-    So many points are left free above, below and beside the key.
+    ``above``, ``below`` and ``beside`` are the margins of the key in points.
     """
 
     def __init__(
@@ -89,7 +89,7 @@ class Sheet:
                 x += entry.in_letters(letters) + _BETWEEN
 
     def axes(self, left: float, low: float, width: float, height: float) -> Axes:
-        """Axes at a place."""
+        """Axes at a position."""
         whole, high = self.width, self.height
         return self.figure.add_axes((left / whole, low / high, width / whole, height / high))
 
@@ -110,7 +110,7 @@ class Sheet:
         )  # fmt: skip
 
     def line(self, points: Sequence[Point], colour: str, width: float, **look: Any) -> None:
-        """Draw a line, whose look is what matplotlib calls so."""
+        """Draw a line; ``look`` has properties of matplotlib's lines."""
         from matplotlib.lines import Line2D
 
         look = {"color": light(colour), "linewidth": width, **look}
@@ -159,7 +159,7 @@ def _flowed(entries: Sequence[KeyEntry], width: float, size: float) -> list[list
     return lines
 
 
-# Axes: round numbers with their unit, and marks.
+# Axes: round tick values with their unit, and marks.
 
 Which = Literal["x", "y"]
 STEPS = [1, 2, 5, 10]
@@ -177,7 +177,7 @@ def tokens_tick(value: float) -> str:
 
 
 def dollars_tick(value: float) -> str:
-    """A round number of dollars, whose sign is in the axis's name.
+    """A round number of dollars without the sign, which is in the axis title.
 
     Examples
     --------
@@ -201,7 +201,7 @@ def percent_tick(value: float) -> str:
 
 
 class Unit(NamedTuple):
-    """A unit of metrics, how round numbers are written along an axis, and how many at most."""
+    """A unit of metrics: the format of ticks along an axis, and their maximum number."""
 
     name: str
     written: Callable[[float], str]
@@ -222,7 +222,7 @@ TIMES = Unit("ratio", "{:,g}".format)
 
 
 def measure(axes: Axes, which: Which, unit: Unit, title: str) -> None:
-    """Give an axis its name and round numbers in a unit."""
+    """Give an axis its title and round ticks in a unit."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis = axes.xaxis if which == "x" else axes.yaxis
@@ -233,7 +233,7 @@ def measure(axes: Axes, which: Which, unit: Unit, title: str) -> None:
 
 
 def measure_powers(axes: Axes, unit: Unit, ticks: Locator, title: str) -> None:
-    """Give the axis from left to right its name and an order of powers."""
+    """Give the horizontal axis its title and a scale of powers."""
     from matplotlib.ticker import FuncFormatter, NullFormatter, NullLocator
 
     axes.set_xscale("log")
@@ -247,7 +247,7 @@ def measure_powers(axes: Axes, unit: Unit, ticks: Locator, title: str) -> None:
 def mark(
     axes: Axes, points: Sequence[Point], marker: str, colour: str, size: float, **look: Any
 ) -> None:
-    """Draw marks, filled with their colour unless the look says otherwise."""
+    """Draw marks, filled with their colour unless ``look`` overrides it."""
     xs, ys = [x for x, _ in points], [y for _, y in points]
     look = {"markerfacecolor": light(colour), "zorder": 3, **look}
     axes.plot(
@@ -256,17 +256,17 @@ def mark(
     )  # fmt: skip
 
 
-# Rows: one a strategy, its name at the left, with axes for what is in them.
+# Rows: one per strategy, with its name at the left and axes for its figures.
 
 ROW = 17.0
-HEAD = 13.0  # above the rows, for what stands over the figures beside them: there it is row -1
+HEAD = 13.0  # above the rows, for the headings of figures next to them (row -1)
 NAME_SIZE = 8.5
 _SIDE, _BELOW = 16.0, 34.0
 _LETTERS = 38
 
 
 def row_names(names: Sequence[str]) -> tuple[list[str], float]:
-    """Names as short as rows have room for, and the points that they take at the left."""
+    """Names shortened to the space of rows, and their width in points."""
     labels = distinct_labels(names, _LETTERS)
     return labels, 1.03 * max(width_of(label, NAME_SIZE) for label in labels) + 12
 
@@ -274,7 +274,7 @@ def row_names(names: Sequence[str]) -> tuple[list[str], float]:
 def rows(
     names: Sequence[str], key: Sequence[KeyEntry], right: float = 0.0, over: float = 0.0
 ) -> tuple[Sheet, Axes]:
-    """A sheet with a row a strategy, row 0 at the top, with some points free beside and over it."""
+    """A sheet with one row per strategy, row 0 at the top, and margins in points."""
     labels, left = row_names(names)
     height = ROW * len(names)
     sheet = Sheet(over + height + _BELOW, key, above=6, below=4, beside=2 * _SIDE)
@@ -291,7 +291,7 @@ _APART = 14.0  # points between two axes
 
 
 def panels(names: Sequence[str], key: Sequence[KeyEntry], right: float) -> tuple[Sheet, Axes, Axes]:
-    """Two axes beside each other over the same rows, and some points free beside them."""
+    """Two axes next to each other over the same rows, with a margin in points."""
     sheet, left = rows(names, key, right=right, over=HEAD)
     x, y, width, height = left.get_position().bounds
     half = (width - _APART / WIDTH) / 2
@@ -303,13 +303,13 @@ def panels(names: Sequence[str], key: Sequence[KeyEntry], right: float) -> tuple
 
 
 def compactions_of(row: Row, *names: str) -> list[Sequence[Floats]]:
-    """Columns of the compactions of a strategy, by conversation; none where there are none."""
+    """Columns of the compactions of a strategy, by conversation; empty without any."""
     tables = [t for run in row.runs if len(t := run.rows.get("compactions", NO_ROWS))]
     return [[t.array(name).astype(np.float64) for t in tables] for name in names if tables]
 
 
 def row_tips(axes: Axes, texts: Sequence[Sequence[str]]) -> None:
-    """Let every row tell its lines, over the whole width of the sheet."""
+    """Add a tooltip to every row, over the whole width of the sheet."""
     drawn = axes.figure.get_figure(root=True)
     width = 72 * drawn.get_figwidth()
     for number, lines in enumerate(texts):
@@ -318,7 +318,7 @@ def row_tips(axes: Axes, texts: Sequence[Sequence[str]]) -> None:
 
 
 def write_beside(axes: Axes, row: float, text: str, across: float) -> None:
-    """Write a figure beside a row, its end so many points right of the axes."""
+    """Write a figure next to a row, ending ``across`` points right of the axes."""
     axes.annotate(
         text, (1, row), xycoords=axes.get_yaxis_transform(), xytext=(across, 0),
         textcoords="offset points", ha="right", va="center_baseline", fontsize=8.5,
@@ -326,12 +326,12 @@ def write_beside(axes: Axes, row: float, text: str, across: float) -> None:
     )  # fmt: skip
 
 
-# Fewer values than this are drawn one by one.
+# Fewer values than this are drawn individually.
 FEW = 8
 
 
 def spread(axes: Axes, given: Sequence[Floats]) -> None:
-    """Draw the values of each row: a box with whiskers and a median, or one by one if few."""
+    """Draw the values of each row: a box with whiskers and a median, or individually if few."""
     many = [(n, v) for n, v in enumerate(given) if len(v) >= FEW]
     for share, colour, width in ((5, "grey", 1.2), (25, "sky", 8.0)):
         ends = [(n, *np.percentile(v, [share, 100 - share])) for n, v in many]
@@ -344,7 +344,7 @@ def spread(axes: Axes, given: Sequence[Floats]) -> None:
 
 
 class Piece(NamedTuple):
-    """A part of every bar: its name in the key or "", its look, and its value in each row."""
+    """A part of every bar: its name in the key (or ""), its style, and its value in each row."""
 
     name: str
     colour: str
@@ -355,7 +355,7 @@ class Piece(NamedTuple):
 def bars(
     names: Sequence[str], pieces: Sequence[Piece], unit: Unit, title: str, end: float | None = None
 ) -> Figure:
-    """A bar a strategy, put together from pieces from left to right, on an axis up to an end."""
+    """One horizontal bar per strategy, stacked from pieces."""
     sheet, axes = rows(
         names, [KeyEntry(p.name, p.colour, "patch", p.pattern) for p in pieces if p.name]
     )
@@ -376,18 +376,18 @@ def bars(
 
 
 def _told(name: str, pieces: Sequence[Piece], row: int, unit: Unit) -> list[str]:
-    """What a bar is made of."""
+    """The tooltip of a bar: its pieces."""
     own = [(piece.name, piece.values[row]) for piece in pieces if piece.values[row]]
     return [name, *(f"{part}: {unit.full(value)}" for part, value in own if part)]
 
 
 def _box(axes: Axes, bar: Rectangle) -> Box:
-    """Where a bar is, in points of the figure; rows are counted from the top."""
+    """The box of a bar in points of the figure; rows are counted from the top."""
     left, one, right, other = axes.transData.transform_bbox(bar.get_bbox()).extents
     return float(left), float(min(one, other)), float(right), float(max(one, other))
 
 
 def recall(row: Row, metric: str) -> float:
-    """The share of facts that is held, by the metric of what is missed; or not a number."""
+    """Recall, from a metric of misses; NaN if it is unknown."""
     missed = row.figures[metric]
     return math.nan if missed is None else 1 - missed

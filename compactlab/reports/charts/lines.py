@@ -1,4 +1,4 @@
-"""Lines over a session: the cumulative cost, and fact recall by lag and by compactions."""
+"""Lines over a session: cumulative cost, and recall by distance and by compactions."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Curves: a line a strategy, of which those that matter stand out from the others.
+# Curves: one line per strategy; those that matter stand out.
 
 _HEIGHT = 240.0
 _LEFT, _RIGHT, _BELOW = 52.0, 16.0, 36.0
@@ -47,7 +47,7 @@ _LETTERS = 44
 
 @dataclass(frozen=True)
 class Curve:
-    """A line; beside what is no number there is none. A band has two ends at every point."""
+    """A line, interrupted at NaN. A band has two ends at every point."""
 
     label: str
     colour: str
@@ -56,7 +56,7 @@ class Curve:
     band: Sequence[tuple[float, float]] = ()
 
     def at(self, x: float) -> float:
-        """Its value at the point that is nearest from the left; no number beyond its ends."""
+        """Its value at the nearest point to the left; NaN beyond its ends."""
         place = bisect_right(self.xs, x) - 1
         return self.ys[place] if place >= 0 and x <= self.xs[-1] else math.nan
 
@@ -76,14 +76,14 @@ def curves(given: Sequence[Curve], *, marks: bool) -> tuple[Figure, Axes]:
     return sheet.figure, axes
 
 
-# A place of a chart of curves tells so many of them, and there are so many places at most.
+# Curves per tooltip, and the maximum number of tooltips.
 _TOLD, _PLACES = 14, 24
 
 
 def tell(axes: Axes, given: Sequence[Curve], heads: Mapping[float, str], unit: Unit) -> None:
-    """Let each place along the axis tell its head and what the curves are there, loud ones first.
+    """Add tooltips along the axis with the values of the curves, coloured ones first.
 
-    Call it when the axes are what they will be.
+    Call it after the limits of the axes are final.
     """
     first = sorted(given, key=lambda curve: curve.colour == "grey")[:_TOLD]
     places = list(heads)[:: -(-len(heads) // _PLACES) or 1]
@@ -121,9 +121,9 @@ def _draw(axes: Axes, curve: Curve, number: int, marks: bool) -> None:
         axes.fill_between(curve.xs, low, high, color=light(curve.colour), alpha=0.12, linewidth=0)
 
 
-# What a conversation has cost up to each of its calls: a line a strategy.
+# Cumulative cost of a conversation by call: one line per strategy.
 
-# So many points say where a line goes: those that stand out have more.
+# The number of points of a line: more for coloured ones.
 _LOUD, _QUIET = 100, 40
 _CAPTION = (
     "The cost of the conversation up to and including each call, in dollars, with side calls. A "
@@ -134,7 +134,7 @@ _CAPTION = (
 def cumulative(
     rows: Sequence[Row], runs: Mapping[str, Run], colours: Colours, name: str, subject: str
 ) -> Chart | None:
-    """Draw the cost of a conversation, whose runs are by spec, as it adds up; None if it is 0."""
+    """Draw the cumulative cost of a conversation, whose runs are by spec; None if it is 0."""
     lines = [
         _curve(row, runs[row.spec], colours[row.spec])
         for row in rows
@@ -171,7 +171,7 @@ def _curve(row: Row, run: Run, colour: str) -> Curve:
     return Curve(row.label, colour, [0, *(n + 1 for n in at)], [0.0, *(paid[n] for n in at)])
 
 
-# Which facts the prompt still holds, by lag and by compactions: a line a strategy.
+# Facts that the prompt still holds, by distance and by compactions: one line per strategy.
 
 _ROUNDS = {f"amnesia_round_{number}": f"{number}" for number in range(6)}
 _NO_BAND = (math.nan, math.nan)
@@ -198,7 +198,7 @@ _BANDS = "Bands are 95 % confidence intervals; they need at least ten conversati
 
 
 def by_lag(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
-    """Draw which needs are met, by lag, between junk and oracle; None without needs."""
+    """Draw recall by distance, between null summaries and an oracle's; None without needs."""
     lines = [line for row in comparison.rows if (line := _lagged(row, colours[row.spec]))]
     if not lines:
         return None
@@ -225,7 +225,7 @@ def _lagged(row: Row, colour: str) -> Curve | None:
 
 
 def by_round(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
-    """Draw how much is held after so many compactions; None where nothing was compacted."""
+    """Draw the share of facts held after a number of compactions; None without compactions."""
     lines = _curves(comparison.rows, colours, _ROUNDS, bands=True)
     if not any(len(line.ys) > 1 and not math.isnan(line.ys[1]) for line in lines):
         return None
@@ -243,7 +243,7 @@ def by_round(comparison: Comparison, colours: Colours, name: str) -> Chart | Non
 
 
 def _recall(lines: Sequence[Curve], names: Sequence[str], title: str, what: str = _HELD) -> Figure:
-    """Curves of shares, over places that have names as far as there are any points."""
+    """Curves of shares over named positions, up to the last one with a point."""
     last = max(len(line.xs) for line in lines)
     with canvas():
         drawn, axes = curves(lines, marks=True)
@@ -259,7 +259,7 @@ def _recall(lines: Sequence[Curve], names: Sequence[str], title: str, what: str 
 def _curves(
     rows: Sequence[Row], colours: Colours, metrics: Mapping[str, str], *, bands: bool
 ) -> list[Curve]:
-    """A curve a strategy, up to the last age at which any of its facts is."""
+    """One curve per strategy, up to the last age of any of its facts."""
     lines = []
     for row in rows:
         shares = [recall(row, metric) for metric in metrics]
@@ -273,7 +273,7 @@ def _curves(
 
 
 def _band(row: Row, metrics: Sequence[str]) -> Sequence[tuple[float, float]]:
-    """The interval at every point; none if no point has one."""
+    """The interval at every point; empty if no point has one."""
     band = []
     for metric in metrics:
         interval = row_interval(row, metric)

@@ -1,4 +1,4 @@
-"""Names of strategies: short ones that differ, and names beside dots that do not overlap."""
+"""Names of strategies: short distinct labels, and their placement next to dots."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# Short names of strategies that differ where the names do.
+# Short labels of strategies, distinct if the names are.
 
 _CUT = "…"
-# A name, an argument, or what stands between them.
+# A name, an argument, or a separator.
 _PIECE = re.compile(r"[(,+] ?|[^(,+]+")
 _PUNCTUATION = "(,+) "
 
 
 def distinct_labels(names: Sequence[str], size: int) -> list[str]:
-    """Names cut to so many characters, at least 12, first of what they have in common.
+    """Names cut to ``size`` characters, at least 12; common parts are cut first.
 
-    Names that differ stay different; what had room is as it was.
+    Different names stay different; names that fit stay as they are.
 
     Examples
     --------
@@ -51,7 +51,7 @@ def distinct_labels(names: Sequence[str], size: int) -> list[str]:
 
 
 def _without_overlap(name: str, family: Sequence[str]) -> str:
-    """A name without the arguments that all of a family have."""
+    """A name without the arguments that all of its family share."""
     if len(family) == 1:
         return name
     common = set.intersection(*(set(_PIECE.findall(each)) for each in family))
@@ -62,7 +62,7 @@ def _without_overlap(name: str, family: Sequence[str]) -> str:
 
 
 def _numbered(cut: Mapping[str, str], size: int) -> dict[str, str]:
-    """Names that have become alike, with a number behind them."""
+    """Names; those that became equal get a number."""
     times = Counter(cut.values())
     taken = {text for text, number in times.items() if number == 1}
     labels: dict[str, str] = {}
@@ -80,16 +80,16 @@ def _with_number(text: str, number: int, size: int) -> str:
     return shorten(text, size - len(mark)) + mark
 
 
-# Where the names of some dots are put: a name covers nothing, and is nearer to its dot than others.
+# Placement of names: a name covers nothing, and is nearer to its dot than to others.
 
 Floats = NDArray[np.float64]
 
-# Half a mark, what a name keeps from another one, and how far from a dot its name may be.
+# Half a mark, the gap around a name, and the distances of a name from its dot.
 _DOT, _GAP = 5.0, 4.0
 _DISTANCES = (7.0, 12, 18, 26, 36, 48, 62, 78, 96, 116, 140, 170)
-# Right, left, above, below, and what is between.
+# Right, left, above, below, then between.
 _ANGLES = (0, 180, 90, 270, 30, 330, 150, 210, 60, 300, 120, 240, 75, 105, 285, 255)
-# A name farther away than this gets a line to its dot, which is looked at in steps of so much.
+# Names farther away than this get a line to their dot, which is checked in steps of this size.
 _LEAD, _STEP = 9.0, 2.0
 _TRIES = 4
 
@@ -101,11 +101,11 @@ def place(
     marks: Sequence[Point] = (),
     drawn: Sequence[Point] = (),
 ) -> list[Point | None]:
-    """The lower left corner of the name of every dot, in points; None where there is no room.
+    """The lower left corner of the name of every dot, in points; None without space.
 
-    Names stay within the frame, and keep off all marks and what is drawn besides. A name, or the
-    line to it, is nearest to its dot; without a line, its dot is the nearest mark, too. What finds
-    no room goes first at the next try; at the last one, lines may cross marks.
+    Names stay within the frame and avoid all marks and drawn points. A name, or its line, is
+    nearest to its own dot; without a line, its dot is also the nearest mark. Names without space
+    come first at the next try; at the last try, lines may cross marks.
 
     Examples
     --------
@@ -134,11 +134,11 @@ def _placed(
     *,
     strict: bool,
 ) -> list[Point | None]:
-    """Places in an order; a strict line to a dot crosses no mark, any line crosses no name."""
+    """Place names in an order; no line crosses a name, and strict lines cross no mark."""
     own, marks = _points(dots), _points([*dots, *besides[0]])
     taken = np.concatenate([_squares(marks, _DOT), _squares(_points(besides[1]), 1)])
     free = 0 if strict else len(taken)
-    # How far the nearest name is from each dot that is to be named, and its own: a line is near.
+    # Distances from each dot to the nearest name and to its own; a line counts as its name.
     nearest, of_own = np.full(len(own), np.inf), np.zeros(len(own))
     places: list[Point | None] = [None] * len(own)
     for number in order:
@@ -146,7 +146,7 @@ def _placed(
         far = _distances(boxes, own)
         lead = far[:, number] > _LEAD
         closest = _distances(boxes, marks).min(axis=1) >= far[:, number] - 1e-9
-        # A dot that has a name keeps it as the nearest, and no other name is nearer to this one.
+        # A named dot keeps its name as the nearest, and no other name is nearer to this dot.
         settled = np.array([n for n in order if places[n] is not None], dtype=np.int64)
         fits = lead | (closest & (far[:, number] < nearest[number]))
         fits &= ~_touched(boxes, taken) & (far[:, settled] > of_own[settled]).all(axis=1)
@@ -172,7 +172,7 @@ def _squares(points: Floats, half: float) -> Floats:
 
 
 def _around(dot: Point, size: Point, frame: Box) -> Floats:
-    """Boxes around a dot that lie within the frame, the nearest first."""
+    """Boxes around a dot within the frame, the nearest first."""
     distance, angle = (a.ravel() for a in np.meshgrid(_DISTANCES, _ANGLES, indexing="ij"))
     x = dot[0] + distance * np.cos(np.radians(angle))
     y = dot[1] + distance * np.sin(np.radians(angle))
@@ -187,12 +187,12 @@ def _around(dot: Point, size: Point, frame: Box) -> Floats:
 
 
 def nearest_in(box: Sequence[float], dot: Point) -> Point:
-    """The point of a name that is nearest to its dot: there a line between them ends."""
+    """The point of a name nearest to its dot, where a line between them ends."""
     return max(box[0], min(dot[0], box[2])), max(box[1], min(dot[1], box[3]))
 
 
 def _distances(boxes: Floats, points: Floats) -> Floats:
-    """How far each point is from each box."""
+    """The distance of each point from each box."""
     corners = boxes[:, None, :]
     past = np.maximum(corners[..., :2] - points, points - corners[..., 2:])
     distances: Floats = np.hypot(*np.moveaxis(np.maximum(past, 0), -1, 0))
@@ -207,7 +207,7 @@ def _touched(boxes: Floats, others: Floats) -> NDArray[np.bool_]:
 
 
 def _line(dot: Point, box: Floats) -> Floats:
-    """Small squares on the line between a dot and its name, from where the dot ends."""
+    """Small squares along the line between a dot and its name, outside the dot."""
     end = np.array(nearest_in(box.tolist(), dot))
     start = np.array(dot)
     length = float(np.hypot(*(end - start)))
@@ -216,14 +216,14 @@ def _line(dot: Point, box: Floats) -> Floats:
     return _squares(start + shares[:, None] * (end - start), 1)
 
 
-# Names beside dots, with a line to the dot where there is no room right beside it.
+# Names next to dots, with a line to the dot if they cannot be adjacent.
 
 _SIZE, _HIGH = 10.0, 1.2
-# A line ends so far from the letters.
+# The gap between a line and the letters.
 _SHORT = 1.5
-# Dots nearer than this lie on each other: one name is written of all.
+# Dots nearer than this overlap and share one name.
 _SAME = 2.0
-# Characters that there is room for in a name, for every so many points of the axes.
+# Points of the axes' width per character of a name.
 _LETTER = 16
 
 
@@ -233,10 +233,9 @@ def write_names(
     marks: Sequence[Point],
     drawn: Sequence[Point],
 ) -> None:
-    """Write names beside dots, in axes of a figure of which a point is a pixel.
+    """Write names next to dots, in axes of a figure with one pixel per point.
 
-    Names keep off all marks and off the points that are drawn besides, which are those of the
-    figure.
+    Names avoid all marks and the drawn points, which are in points of the figure.
     """
     dots: dict[Point, str] = {}
     (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
@@ -253,14 +252,14 @@ def write_names(
 
 
 def _on_sheet(axes: Axes, points: Sequence[Point]) -> list[Point]:
-    """Places of data, in points of the figure."""
+    """Data points in points of the figure."""
     if not points:
         return []
     return [(float(x), float(y)) for x, y in axes.transData.transform(points)]
 
 
 def _write(axes: Axes, dot: Point, label: str, box: Box) -> None:
-    """A name, anchored where it is next to its dot: a page's font may be narrower than ours."""
+    """A name, anchored at the side of its dot: a page's font may be narrower than ours."""
     whole = in_points(axes.figure.get_figure(root=True))
     left, low, right, high = box
     end = nearest_in((left, low + 1, right, high - 1), dot)

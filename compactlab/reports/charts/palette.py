@@ -1,4 +1,4 @@
-"""Colours, lines and patterns that anybody can tell apart, and those of causes."""
+"""Accessible colours, lines and patterns, and those of causes."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Literal, NamedTuple
 
 from compactlab.sim.cache.causes import CAUSES
 
-# Colours that people with any colour vision can tell apart, for light pages and dark ones.
-#
+# Colours that people with any colour vision can distinguish, on light and on dark pages.
 # Charts are drawn in the light colours; the page replaces each by a CSS variable of its name, so
 # that one drawing serves both. The hues are those of Okabe and Ito, "Color Universal Design",
 # 2008, moved as little as keeps all of them, the greys and the ink apart for any colour vision
 # (see tests/reports/charts/test_palette.py, which simulates them).
 
-# Name: on light, on dark.
+# Name: colour on light pages, on dark pages.
 COLOURS = {
     "ink": ("#1d2126", "#e8eaed"),
     "muted": ("#5b6470", "#a3acb8"),
@@ -35,7 +34,7 @@ HUES = ("blue", "vermillion", "green", "purple", "orange", "sky")
 
 
 class LineStyle(NamedTuple):
-    """How lines of a colour are drawn, so that nobody needs to see the colour."""
+    """The style of lines of a colour, which distinguishes them without the colour."""
 
     marker: str
     dashes: Literal["-"] | tuple[float, tuple[float, ...]] = "-"
@@ -57,8 +56,7 @@ LINES = {
     "muted": LineStyle("", (0, (4, 3)), 1.0),
 }
 
-# The causes that are seen most get the hues that differ most; the next have stripes as well, and
-# the rest dots.
+# The most frequent causes get the most distinct hues; the next also have stripes, the rest dots.
 _CAUSES = ("grey", "sky", "vermillion", "purple", "orange", "olive", "blue", "green")
 _SEEN_FIRST = (
     "append", "cold_start", "compaction", "history_edit", "system_changed", "model_switch",
@@ -68,7 +66,7 @@ PATTERNS = ("", "striped", "dotted")
 
 
 def light(name: str) -> str:
-    """The colour that charts are drawn in."""
+    """The colour for light pages."""
     return COLOURS[name][0]
 
 

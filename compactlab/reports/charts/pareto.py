@@ -1,4 +1,4 @@
-"""Cost and fact recall: a mark a strategy, and the Pareto front."""
+"""Cost and recall: one mark per strategy, and the Pareto front."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Width, height, and points left of the axes: beside a table, and on a small screen.
+# Width, height, and left margin of the axes: next to a table, and on a small screen.
 _WIDE, _NARROW = (560.0, 330.0), (350.0, 380.0)
 _LEFT, _RIGHT, _BELOW = 44.0, 14.0, 34.0
-# So far apart are the points of a line that names keep off.
+# The spacing of the points along a line that names avoid.
 _CLOSE = 4.0
-# The axis of fact recall begins here at the latest.
+# The axis of recall starts here or lower.
 _MOST = 0.95
-# The size of letters, which a screen shows as they are.
+# The font size, which screens show unscaled.
 _LETTERS = 10.0
-# A mark is as wide for who points at it.
+# The radius of a mark's tooltip.
 _REACH = 7.0
 _CAPTION = (
     "Each mark is a strategy, over all conversations of this comparison; up and to the left is "
@@ -63,7 +63,7 @@ _COST = "cost of all conversations, USD (less is better)"
 _RECALL = "fact recall, % (more is better)"
 _NO_BARS = "There are no confidence intervals: at least ten conversations are needed for them."
 
-# Ends from left to right and from bottom to top; None where there is no interval.
+# Interval from left to right and from bottom to top; None without one.
 _Bar = tuple[Point | None, Point | None]
 
 
@@ -80,9 +80,9 @@ class _Subject(NamedTuple):
 def pareto(
     comparison: Comparison, colours: Colours, name: str, own: Collection[str] = ()
 ) -> Chart | None:
-    """Draw cost and fact recall, and name those of one's own too; None if nothing is needed."""
+    """Draw cost and recall; ``own`` specs are named, too. None if nothing is needed."""
     basis = comparison.reference
-    # What the others are compared with is there, also where no one named it.
+    # The reference is drawn even if the user did not name it.
     beside = [row for row in comparison.bounds if row is basis]
     rows = [row for row in (*comparison.rows, *beside) if row.recall is not None]
     if not rows:
@@ -90,9 +90,9 @@ def pareto(
     intervals, reference = _intervals(comparison, rows)
     front = comparison.front
     named = [r for r in rows if r in front or r is basis or r.bound or r.spec in own]
-    # Of marks on each other the first is named: one's own before the reference, then the front.
+    # Of overlapping marks the first is named: the user's own, the reference, then the front.
     named.sort(key=lambda row: (row.spec not in own, row is not basis, row.bound))
-    # Sixty crosses would hide the marks.
+    # Sixty intervals would hide the marks.
     bars = {row.spec: intervals[row.spec] for row in named if row.spec in intervals}
     subject = _Subject(rows, front, bars, colours, named)
     with canvas():
@@ -107,7 +107,7 @@ def pareto(
 
 
 def _drawn(subject: _Subject, size: tuple[float, float]) -> tuple[Figure, bool]:
-    """The drawing at a size, and whether an axis of it is broken."""
+    """The drawing at a size, and whether it has a broken axis."""
     width, height = size
     sheet = Sheet(height, _key(subject.rows), above=2, width=width, letters=_LETTERS)
     axes = sheet.axes(_LEFT, _BELOW, width - _LEFT - _RIGHT, height - _BELOW)
@@ -133,7 +133,7 @@ def _drawn(subject: _Subject, size: tuple[float, float]) -> tuple[Figure, bool]:
 
 
 def _key(rows: Sequence[Row]) -> list[KeyEntry]:
-    """What the marks that are there mean."""
+    """The key of the marks in the chart."""
     entries = (
         (any(row.exceeds_window for row in rows), "exceeds the window", "mark", "o-"),
         (any(row.faulty for row in rows), "invalid prompts", "mark", "s"),
@@ -147,7 +147,7 @@ def _key(rows: Sequence[Row]) -> list[KeyEntry]:
 
 
 def _told(row: Row) -> list[str]:
-    """What a mark tells: the strategy with its figures."""
+    """The tooltip of a mark: the strategy with its figures."""
     faults = [
         (row.exceeds_window, "exceeds the context window on some calls"),
         (row.faulty, "a provider would reject some calls"),
@@ -163,7 +163,7 @@ def _told(row: Row) -> list[str]:
 
 
 def _intervals(comparison: Comparison, rows: Sequence[Row]) -> tuple[dict[str, _Bar], str]:
-    """By spec the ends of the bars, and the label of what they are paired with."""
+    """The intervals by spec, and the label of their reference."""
     reference = comparison.reference
     if reference is None or reference.recall is None:
         return {}, ""
@@ -192,17 +192,17 @@ def _place(row: Row) -> Point:
     return row.value("cost_usd"), row.recall or 0.0
 
 
-# Axes, which are broken where a few strategies would squeeze all others.
+# Axes, broken if a few strategies would squeeze all others.
 
-# Outliers are what is so many times as far from the best as three of four strategies are; the part
-# of the axis that is theirs is so large.
+# Outliers are this many times as far from the best as three of four strategies; their part of the
+# axis is this large.
 _FAR, _THEIRS = 1.25, 0.2
 
 Floats = NDArray[np.float64]
 
 
 def seam(distances: Sequence[float]) -> float | None:
-    """Up to which distance from the best an axis is drawn in full; None for all of them.
+    """The distance from the best up to which an axis is not compressed; None if it never is.
 
     Examples
     --------
@@ -216,7 +216,7 @@ def seam(distances: Sequence[float]) -> float | None:
 
 
 def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> bool:
-    """Set both axes, and say whether one of them is broken."""
+    """Set both axes, and return whether one of them is broken."""
     costs, met = zip(*map(_place, rows), strict=True)
     across = [high for ends, _ in intervals.values() if ends for high in ends]
     upright = [low for _, ends in intervals.values() if ends for low in ends]
@@ -230,16 +230,16 @@ def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> bo
     if wide is not None:
         _break(axes, "x", (0.0, wide * 1.04, highest * 1.06), USD)
     if high is not None:
-        # From the top, so that what is lost is measured; and there is room for names above 100 %.
+        # From the top, so that losses are measured, with space for names above 100 %.
         _break(axes, "y", (1 + 0.16 * high, 1 - high * 1.04, least - 0.06), PERCENT)
-    # Above 100 % there is nothing to measure.
+    # No ticks above 100 %.
     low, top = axes.get_ylim()
     axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= min(top, 1 + 1e-9)])
     return wide is not None or high is not None
 
 
 def _break(axes: Axes, which: str, ends: tuple[float, float, float], unit: Unit) -> None:
-    """Draw an axis in full from its good end to a seam, and compressed from there to its other."""
+    """Draw an axis linearly from its good end to a seam, and compressed beyond."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator
 
     best, at, worst = ends
@@ -264,7 +264,7 @@ def _break(axes: Axes, which: str, ends: tuple[float, float, float], unit: Unit)
 
 
 def _through(given: Floats, wanted: Floats, order: slice) -> Callable[[Floats], Floats]:
-    """A function through pairs of values, straight between them and beyond."""
+    """A piecewise linear function through pairs of values, extrapolated at its ends."""
     xs, ys = given[order], wanted[order]
     first, last = (ys[1] - ys[0]) / (xs[1] - xs[0]), (ys[-1] - ys[-2]) / (xs[-1] - xs[-2])
 
@@ -277,7 +277,7 @@ def _through(given: Floats, wanted: Floats, order: slice) -> Callable[[Floats], 
 
 
 def _strokes(axes: Axes, which: str, share: float) -> None:
-    """The double stroke across an axis, and a pale line where it is broken."""
+    """The double stroke across a broken axis, and a pale line at the seam."""
     look: dict[str, Any] = {"transform": axes.transAxes, "clip_on": False, "zorder": 5}
     level = [share, share] if which == "x" else [0, 1], [0, 1] if which == "x" else [share, share]
     axes.plot(*level, color=light("muted"), linewidth=0.6, linestyle=(0, (1, 3)), **look)
@@ -301,7 +301,7 @@ def _bars(axes: Axes, row: Row, bar: _Bar | None, colour: str) -> None:
 
 
 def _dot(axes: Axes, row: Row, colour: str, level: float) -> None:
-    """A mark; those of the front lie on those that stand beside them."""
+    """A mark; those of the front lie above the others."""
     marker = "D" if row.bound else "s" if row.faulty else "o"
     face = light("paper" if row.exceeds_window or row.bound else colour)
     look = {"markerfacecolor": face, "markeredgewidth": 1.5, "clip_on": False, "zorder": level}
@@ -310,7 +310,7 @@ def _dot(axes: Axes, row: Row, colour: str, level: float) -> None:
 
 
 def _stepped(axes: Axes, corners: Sequence[Point]) -> list[Point]:
-    """Points on the line of the front, as close as a name is high."""
+    """Points on the line of the front, spaced for names to avoid."""
     dots = [(float(x), float(y)) for x, y in axes.transData.transform(corners)] if corners else []
     points: list[Point] = []
     for (left, low), (right, high) in pairwise(dots):

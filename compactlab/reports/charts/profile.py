@@ -1,4 +1,4 @@
-"""Figures side by side, a row a strategy, the better the darker."""
+"""Tables of figures, one row per strategy; better figures are darker."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Tables that are looked at: a row a strategy, a column a figure, the better the darker.
+# Tables as charts: one row per strategy, one column per figure, the better the darker.
 
 _HEAD = 12.0
 _SIZE = 8.5
 _HEADING = 8.5
 _WIDEST = 92.0
-# Ink can be read on the darkest of them, on light paper and on dark.
+# Text is readable on the darkest of them, on light paper and on dark.
 SHADES = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
 
 
 class ShadedColumn(NamedTuple):
-    """Lines of a heading with the unit, texts, and how good each is, from 0 to 1, or nan."""
+    """Lines of the heading with the unit, texts, and a score of each from 0 to 1, or NaN."""
 
     heading: Sequence[str]
     texts: Sequence[str]
@@ -37,7 +37,7 @@ class ShadedColumn(NamedTuple):
 
 
 def shaded_table(names: Sequence[str], columns: Sequence[ShadedColumn]) -> Figure:
-    """Draw a table with a row a name, from top to bottom."""
+    """Draw a table with one row per name, from top to bottom."""
     labels, left = row_names(names)
     head = 10 + _HEAD * max(len(column.heading) for column in columns)
     width = min((WIDTH - left - 4) / len(columns), _WIDEST)
@@ -57,7 +57,7 @@ def shaded_table(names: Sequence[str], columns: Sequence[ShadedColumn]) -> Figur
 
 
 def _draw(sheet: Sheet, column: ShadedColumn, edges: tuple[float, float, float]) -> None:
-    """A column that begins at the left, is as wide, and has its first row below the top."""
+    """Draw a column between its edges, with the first row below the top."""
     left, width, top = edges
     middle = left + width / 2
     for number, words in enumerate(reversed(column.heading)):
@@ -65,7 +65,7 @@ def _draw(sheet: Sheet, column: ShadedColumn, edges: tuple[float, float, float])
         sheet.text(at, words, "muted", "center", size=_HEADING, upright="baseline")
     steps = [_step(shade) for shade in column.shades]
     for shade in sorted(set(steps) - {0.0}):
-        # All cells that are equally good are one patch.
+        # Cells of equal shade are one patch.
         lows = [top - ROW * row - 0.5 - (ROW - 1) for row, s in enumerate(steps) if s == shade]
         sheet.fill([_cell(left + 1, low, width - 2) for low in lows], "blue", shade)
     for row, text in enumerate(column.texts):
@@ -83,7 +83,7 @@ def _cell(left: float, low: float, width: float) -> list[tuple[float, float]]:
 
 # The two tables: recall of each type of fact, and continuity.
 
-# Metric: lines of the heading. The unit and the direction are put below them.
+# Metric: lines of the heading. The unit and the direction follow below.
 _TYPES = {
     "amnesia_decision": ("decision",),
     "amnesia_constraint": ("con-", "straint"),
@@ -125,7 +125,7 @@ _PROFILE = (
 
 
 def by_type(comparison: Comparison, name: str) -> Chart | None:
-    """Show how much is held of the facts of each type; None without facts."""
+    """Show the share of facts held, by type; None without facts."""
     drawn = _table(comparison, _TYPES)
     return (
         Chart(name, "Fact recall by type", _RECALLED, drawn, "type", shown="forgotten-by-type")
@@ -135,7 +135,7 @@ def by_type(comparison: Comparison, name: str) -> Chart | None:
 
 
 def continuity(comparison: Comparison, name: str) -> Chart | None:
-    """Show the main figures of continuity; None where there are none."""
+    """Show the main figures of continuity; None if there are none."""
     drawn = _table(comparison, _CONTINUITY)
     return Chart(name, "Continuity", _PROFILE, drawn, "continuity") if drawn else None
 

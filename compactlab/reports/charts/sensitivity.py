@@ -1,4 +1,4 @@
-"""The ranks of strategies under each model and summariser, side by side."""
+"""The ranks of strategies under each model and summariser, next to each other."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from compactlab.reports.render.text import clean, counted, shorten
 _PANELS = {"cost_usd": "rank by cost, USD", "recall": "rank by recall, share"}
 _ROW, _HEAD, _BELOW = 15.0, 36.0, 14.0
 _LETTERS, _SIZE = 28, 8.5
-# Points that a letter of a column's name takes.
+# The width of a letter of a column's name, in points.
 _LETTER = 5.4
 _KEY = (
     KeyEntry("changes rank", "ink", "line", mark="o"),
@@ -26,7 +26,7 @@ Ranks = list[dict[str, int]]
 
 
 class _Shared(NamedTuple):
-    """What all panels have: labels by spec, what is compared, and colours by spec."""
+    """What all panels share: labels by spec, columns, and colours by spec."""
 
     labels: Mapping[str, str]
     columns: Sequence[str]
@@ -36,8 +36,8 @@ class _Shared(NamedTuple):
 def sensitivity(comparisons: Sequence[Comparison], colours: Colours | None = None) -> Chart | None:
     """Draw the ranks of strategies under every model and summariser.
 
-    Those comparisons are drawn that are over the same cases, of several such groups the largest.
-    None if no two of them share two strategies or more. What has no colour is grey.
+    It uses the largest group of comparisons over the same cases. None if no two of them share two
+    strategies or more. Specs without a colour are grey.
     """
     group = comparable(comparisons)
     specs = _common(group)
@@ -66,7 +66,7 @@ def sensitivity(comparisons: Sequence[Comparison], colours: Colours | None = Non
 
 
 def comparable(comparisons: Sequence[Comparison]) -> list[Comparison]:
-    """The largest group of comparisons over the same cases; of equals the first."""
+    """The largest group of comparisons over the same cases; of equal ones the first."""
     groups: dict[frozenset[object], list[Comparison]] = {}
     for each in comparisons:
         if each.rows:
@@ -75,9 +75,9 @@ def comparable(comparisons: Sequence[Comparison]) -> list[Comparison]:
 
 
 def ranks(group: Sequence[Comparison], specs: Sequence[str], metric: str) -> Ranks:
-    """Rank by spec, from 1, in each comparison; none if a strategy has no figure.
+    """Rank by spec, from 1, in each comparison; empty if a strategy has no figure.
 
-    Equals keep the order that they had.
+    Ties keep their order.
     """
     order = list(specs)
     by_comparison: Ranks = []
@@ -86,7 +86,7 @@ def ranks(group: Sequence[Comparison], specs: Sequence[str], metric: str) -> Ran
         values = {spec: value for spec in specs if (value := figures[spec]) is not None}
         if len(values) < len(specs):
             return []
-        # What decides is rounded: machines may differ in the last digits. More recall is better.
+        # Rounded, because last digits differ between machines. More recall is better.
         sign = -1 if metric == "recall" else 1
         order.sort(key=lambda spec: sign * round(values[spec], 9))
         by_comparison.append({spec: number for number, spec in enumerate(order, 1)})
@@ -94,20 +94,20 @@ def ranks(group: Sequence[Comparison], specs: Sequence[str], metric: str) -> Ran
 
 
 def moved(by_comparison: Ranks) -> list[str]:
-    """The specs whose rank is not the same everywhere, in the order of the first ranks."""
+    """The specs whose rank differs between comparisons, in the order of the first ranks."""
     first, *others = by_comparison
     return [spec for spec in first if any(each[spec] != first[spec] for each in others)]
 
 
 def _common(group: Sequence[Comparison]) -> list[str]:
-    """The specs that all have, in the order of the first."""
+    """The specs of all comparisons, in the order of the first."""
     everywhere = [{row.spec for row in each.rows} for each in group]
     first = group[0].rows if group else ()
     return [row.spec for row in first if all(row.spec in specs for specs in everywhere)]
 
 
 def _columns(group: Sequence[Comparison]) -> list[str]:
-    """What each comparison is under, as far as they differ."""
+    """The model or summariser of each comparison, where they differ."""
     parts = {
         "model": [clean(each.model) for each in group],
         "window": [f"{each.window:,}" if each.window else "own window" for each in group],
@@ -135,7 +135,7 @@ def _caption(shown: Mapping[str, Ranks]) -> str:
 def _panel(
     sheet: Sheet, place: tuple[float, float, float], by_comparison: Ranks, shared: _Shared
 ) -> None:
-    """A line a strategy through its ranks, in a panel that begins at, is as wide, and ends at."""
+    """Draw one line per strategy through its ranks; ``place``: start, width and top."""
     start, width, top = place
     order = sorted(by_comparison[0], key=by_comparison[0].__getitem__)
     names = distinct_labels([shared.labels[spec] for spec in order], _LETTERS)
@@ -163,7 +163,7 @@ def _panel(
 
 
 def _heads(sheet: Sheet, corner: Point, step: float, columns: Sequence[str]) -> None:
-    """Neighbours stand at two heights, so each has the room of two; at an end, of one."""
+    """Headings alternate in height, so each has the width of two columns; at an end, of one."""
     align: Align
     for number, column in enumerate(columns):
         align = "left" if not number else "right" if number == len(columns) - 1 else "center"

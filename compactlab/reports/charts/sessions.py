@@ -1,4 +1,4 @@
-"""The context over a session, a panel a strategy: its size, and what of it missed the cache."""
+"""The context over a session: its size and its cache misses, one panel per strategy."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from compactlab.reports.render.text import counted, show
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.store.run import Run
 
-# Bars of a panel.
+# The number of bars of a panel.
 BINS = 120
 _COLUMNS = 3
 _LEFT, _RIGHT, _BOTTOM = 42.0, 6.0, 34.0
 _HIGH, _ACROSS, _OVER, _UNDER = 62.0, 12.0, 34.0, 10.0
 _LETTERS = 40
-# A panel is cut off if it goes beyond so many times what this share of the panels stays within.
+# A panel is cut off beyond this many times the height that this share of the panels stays within.
 _SHOWN, _BEYOND = 0.8, 1.5
 _KEY = (
     KeyEntry("size of the prompt", "grey", "pale"),
@@ -44,7 +44,7 @@ _CAPTION = (
 
 
 class Panel(NamedTuple):
-    """A run with the label and the colour of its strategy, and the models that it names."""
+    """A run with the label and the colour of its strategy, and its models' names."""
 
     label: str
     colour: str
@@ -53,7 +53,7 @@ class Panel(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """Where a panel stands, in points, and the ends of its axes: of calls and of tokens."""
+    """The position of a panel in points, and the ends of its axes: calls and tokens."""
 
     left: float
     low: float
@@ -66,19 +66,19 @@ class _Frame(NamedTuple):
         return self.low + _HIGH
 
     def at(self, call: float, tokens: float) -> Point:
-        """Where so many tokens of a call stand."""
+        """The position of a number of tokens at a call."""
         share = (call - 0.5) / (self.last - 0.5)
         return self.left + self.width * share, self.low + _HIGH * tokens / self.top
 
     def steps(self, edges: Sequence[float], heights: Sequence[float]) -> list[Point]:
-        """The outline of bars that touch each other."""
+        """The outline of adjacent bars."""
         points = [self.at(edges[0], 0)]
         for n, height in enumerate(heights):
             points += [self.at(edges[n], height), self.at(edges[n + 1], height)]
         return [*points, self.at(edges[len(heights)], 0)]
 
     def boxes(self, edges: Sequence[float], heights: Sequence[float]) -> list[Point]:
-        """The outline of bars with room between them, along the axis from one to the next."""
+        """The outline of bars with gaps, connected along the axis."""
         points: list[Point] = []
         for n, height in enumerate(heights):
             if height:
@@ -91,7 +91,7 @@ class _Frame(NamedTuple):
 
 @dataclass
 class _Drawing:
-    """A sheet of panels, on which all lines of a look are one path on top of all areas."""
+    """A sheet of panels; all lines of a style are one path above all areas."""
 
     sheet: Sheet
     _lines: dict[tuple[str, bool], list[Sequence[Point]]] = field(default_factory=dict)
@@ -108,7 +108,7 @@ class _Drawing:
         self._lines.setdefault((colour, dashed), []).append(points)
 
     def finish(self) -> None:
-        """Put the lines on the sheet, the grid below all else."""
+        """Add the lines to the sheet, the grid lowest."""
         from matplotlib.patches import PathPatch
         from matplotlib.path import Path
 
@@ -124,7 +124,7 @@ class _Drawing:
 
 
 def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
-    """Draw small multiples that share their axes, of a conversation; None if no run has calls."""
+    """Draw small multiples with shared axes, for one conversation; None if no run has calls."""
     panels = [panel for panel in panels if panel.run.calls]
     if not panels:
         return None
@@ -160,7 +160,7 @@ def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
 
 
 def _top(peaks: Sequence[int]) -> float:
-    """Where the axis of sizes ends: a few panels that go far beyond all others are cut off."""
+    """The end of the size axis: a few panels that far exceed all others are cut off."""
     usual = sorted(peaks)[math.ceil(_SHOWN * len(peaks)) - 1]
     peak = max(peaks)
     return max(1.0, 1.05 * (peak if peak <= _BEYOND * usual else _BEYOND * usual))
@@ -188,7 +188,7 @@ def _scales(drawing: _Drawing, frame: _Frame, *, first: bool, last: bool) -> Non
 def _draw(drawing: _Drawing, frame: _Frame, panel: Panel) -> None:
     run = panel.run
     size, new = ([min(n, frame.top) for n in binned(f(run), BINS)] for f in (sizes, cache_misses))
-    # The last bar may stand for fewer calls.
+    # The last bar may cover fewer calls.
     step = -(-len(run.calls) // BINS) or 1
     edges = [min(n * step, len(run.calls)) + 0.5 for n in range(len(size) + 1)]
     drawing.area(panel.colour, frame.steps(edges, size), PALE)
@@ -207,7 +207,7 @@ def _draw(drawing: _Drawing, frame: _Frame, panel: Panel) -> None:
 
 
 def _told(run: Run) -> list[str]:
-    """What a panel tells."""
+    """The tooltip of a panel."""
     return [
         f"{show(run.metrics.get('cost_usd'), 'USD')} USD",
         counted(len(run.calls), "call"),

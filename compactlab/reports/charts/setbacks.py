@@ -1,4 +1,4 @@
-"""What compactions and missed facts cost: spikes of cache misses, and the closed loop."""
+"""The costs of compactions and missed facts: spikes of cache misses, and the closed loop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-# What missed facts cost: each strategy in the open loop and in the closed one.
+# The cost of missed facts: each strategy in the open loop and in the closed one.
 
 _OPEN, _BEST, _WORST = "cost_usd", "cost_with_recovery_usd", "cost_with_recovery_worst_usd"
 _LOOPS_KEY = (
@@ -57,7 +57,7 @@ _LOOPS_CAPTION = (
 
 
 def loops(comparison: Comparison, name: str) -> Chart | None:
-    """Draw what each strategy costs in the open loop and in the closed one; None if not closed."""
+    """Draw the cost of each strategy in the open and in the closed loop; None if not closed."""
     closed = [row for row in comparison.rows if row.figures[_BEST] is not None]
     if not any(row.value(_OPEN) for row in closed):
         return None
@@ -87,7 +87,7 @@ def loops(comparison: Comparison, name: str) -> Chart | None:
 
 
 def _bills(axes: Axes, closed: Sequence[Row]) -> None:
-    """A mark for every bill; that of the worst case where one can see it."""
+    """A mark for every bill; that of the worst case only if it differs visibly."""
     worst = [(row.value(_WORST), n) for n, row in enumerate(closed) if _differ(row)]
     mark(axes, worst, "s", "vermillion", 4.5, clip_on=False)
     in_open = [(row.value(_OPEN), n) for n, row in enumerate(closed)]
@@ -97,7 +97,7 @@ def _bills(axes: Axes, closed: Sequence[Row]) -> None:
 
 
 def _loops(row: Row) -> list[str]:
-    """What a row tells: the cost in each loop."""
+    """The tooltip of a row: the cost in each loop."""
     shown = {"open loop": _OPEN, "closed loop, best case": _BEST, "worst case": _worst(row)}
     return [row.label, *(f"{key}: {USD.full(row.value(m))}" for key, m in shown.items())]
 
@@ -107,13 +107,13 @@ def _worst(row: Row) -> str:
 
 
 def _differ(row: Row) -> bool:
-    """Whether it costs more at worst than at best, so that one can see it."""
+    """Whether the worst case visibly costs more than the best case."""
     return abs(row.value(_worst(row)) - row.value(_BEST)) > 1e-9
 
 
 def _added(row: Row) -> str:
     ends = (row.value(metric) - row.value(_OPEN) for metric in (_BEST, _worst(row)))
-    # Two that read the same are one.
+    # Ends that look the same are written once.
     return " to ".join(dict.fromkeys(map(_signed, ends)))
 
 
@@ -121,7 +121,7 @@ def _signed(value: float) -> str:
     return f"{MINUS if value < 0 else '+'}{dollars(abs(round(value, 9)))}"
 
 
-# What compactions do to the cost: cache misses at once, and when they break even.
+# The cost of compactions: cache misses at once, and calls until break-even.
 
 _LEAST = 0.1
 _RIGHT = 122.0
@@ -144,7 +144,7 @@ _CAPTION = (
 
 @dataclass(frozen=True)
 class _Compactions:
-    """Of a strategy: spikes, calls until break-even, and how many compactions there are."""
+    """Spikes, calls until break-even, and the number of compactions of a strategy."""
 
     ratios: Floats
     break_even: Floats
@@ -152,11 +152,11 @@ class _Compactions:
 
     @property
     def never_even(self) -> float:
-        """The share that does not break even before the next one or the end."""
+        """The share that does not break even before the next compaction or the end."""
         return 1 - len(self.break_even) / self.number
 
     def told(self, label: str) -> list[str]:
-        """What its row tells."""
+        """The tooltip of its row."""
         lines = [label, counted(self.number, "compaction")]
         if len(self.ratios):
             lines.append(f"spike, median: {float(np.median(self.ratios)):.1f} times")
@@ -166,7 +166,7 @@ class _Compactions:
 
 
 def spikes(comparison: Comparison, name: str) -> Chart | None:
-    """Draw what compactions cost at once, and when they break even; None without compactions."""
+    """Draw cache misses of compactions and calls until break-even; None without compactions."""
     shown = [(row.label, read) for row in comparison.rows if (read := _read(row))]
     if not shown:
         return None

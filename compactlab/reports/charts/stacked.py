@@ -1,4 +1,4 @@
-"""Cost by class of tokens, cache misses by cause, states of facts: stacked bars."""
+"""Stacked bars: cost by class of tokens, cache misses by cause, states of facts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from compactlab.reports.charts.palette import cause_colours
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-# What the money is paid for: a bar a strategy, a piece a class of tokens.
+# Cost by class of tokens: one bar per strategy, one piece per class.
 
 Looks = Mapping[str, tuple[str, str, str]]
 """By metric what the key calls it, its colour and its pattern."""
@@ -37,7 +37,7 @@ _CLASSES_CAPTION = (
 
 
 def classes(comparison: Comparison, name: str) -> Chart | None:
-    """Draw the cost of each strategy by class of tokens; None if nothing is paid."""
+    """Draw the cost of each strategy by class of tokens; None if it is 0."""
     rows = comparison.rows
     if not any(row.figures["cost_usd"] for row in rows):
         return None
@@ -53,7 +53,7 @@ def classes(comparison: Comparison, name: str) -> Chart | None:
 def _bars_of(
     rows: Sequence[Row], looks: Looks, unit: Unit, title: str, end: float | None = None
 ) -> Figure:
-    """Bars of those metrics that are not 0 everywhere."""
+    """Bars of the metrics that are not 0 everywhere."""
     pieces = [
         Piece(*look, [row.value(metric) for row in rows])
         for metric, look in looks.items()
@@ -62,7 +62,7 @@ def _bars_of(
     return bars([row.label for row in rows], pieces, unit, title, end)
 
 
-# Why tokens missed the cache: a bar a strategy, a piece a cause.
+# Cache misses by cause: one bar per strategy, one piece per cause.
 
 _CAUSES_CAPTION = (
     "Cache-miss tokens are prompt tokens that were not read from the cache, billed as a cache "
@@ -72,7 +72,7 @@ _CAUSES_CAPTION = (
 
 
 def breakdown(comparison: Comparison, name: str) -> Chart | None:
-    """Draw the cache-miss tokens of each strategy by cause; None if nothing missed the cache."""
+    """Draw the cache-miss tokens of each strategy by cause; None without misses."""
     causes = [causes_of(row.runs) for row in comparison.rows]
     looks = cause_colours()
     pieces = [Piece(c, *looks[c], [each[c] for each in causes]) for c in ordered(causes)]
@@ -100,9 +100,9 @@ def ordered(causes: Sequence[Mapping[str, int]]) -> list[str]:
     return [cause for cause in cause_colours() if totals[cause]]
 
 
-# In which states facts are: a bar a strategy, a piece a state.
+# States of facts: one bar per strategy, one piece per state.
 
-# From what can be used as it is to what is gone.
+# From directly usable to lost.
 _STATES: Looks = {
     f"occupancy_{state}": (state, colour, pattern)
     for state, colour, pattern in (
@@ -124,7 +124,7 @@ _STATES_CAPTION = (
 
 
 def occupancy(comparison: Comparison, name: str) -> Chart | None:
-    """Draw the states of facts under each strategy that has any; None if none has."""
+    """Draw the states of facts under each strategy with facts; None without any."""
     rows = [r for r in comparison.rows if all(r.figures[metric] is not None for metric in _STATES)]
     if not rows:
         return None

@@ -1,4 +1,4 @@
-"""Compaction after compaction: how soon the next one comes, and how much each gains."""
+"""Repeated compactions: intervals between them, and gains."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from compactlab.sim.metrics.thrash import SMALL
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Calls from one compaction to the next, up to which a user would call it a loop: a choice.
+# Up to this many calls between compactions count as a loop, by convention.
 SOON = 5
 _ZONE = 0.13
 _RIGHT = 176.0
@@ -57,7 +57,7 @@ _CAPTION = (
 
 @dataclass(frozen=True)
 class _Compactions:
-    """Of a strategy: calls between compactions, gains, and what stands beside its row."""
+    """Calls between a strategy's compactions, their gains, and the figures next to its row."""
 
     intervals: Floats
     gains: Floats
@@ -66,7 +66,7 @@ class _Compactions:
     again: float | None
 
     def told(self, label: str) -> list[str]:
-        """What its row tells."""
+        """The tooltip of its row."""
         lines = [label, counted(len(self.gains), "compaction")]
         if len(self.intervals):
             lines.append(f"calls to the next, median: {float(np.median(self.intervals)):,.0f}")

@@ -1,4 +1,4 @@
-"""A match: one strategy compared with another, over the conversations that both had."""
+"""A match: one strategy compared with another over their common conversations."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from compactlab.sim.store.run import Run
 
 @dataclass(frozen=True)
 class Pairing:
-    """Strategies of two stores, side by side."""
+    """Pairs of strategies of two stores."""
 
     pairs: tuple[tuple[str, str], ...]
     before: tuple[str, ...] = ()  # specs without a partner
@@ -40,7 +40,7 @@ class Pairing:
 
     @classmethod
     def of(cls, before: Sequence[str], after: Sequence[str]) -> Pairing:
-        """Pair strategies with themselves, and those whose parameters have changed by their names.
+        """Pair equal specs, and strategies with changed parameters by their names.
 
         Examples
         --------
@@ -52,7 +52,7 @@ class Pairing:
         same = [(spec, spec) for spec in before if spec in after]
         gone = [spec for spec in before if spec not in after]
         new = [spec for spec in after if spec not in before]
-        # Of several of a name, the partner is unknown.
+        # If several share a name, the partner is unknown.
         kinds = same_kind(gone, new, bare)
         changed = [(was, is_) for (was, *a), (is_, *b) in kinds if not a and not b]
         paired = {spec for pair in changed for spec in pair}
@@ -88,7 +88,7 @@ def within(results: Results, names: Sequence[str]) -> list[Match]:
 
 
 def _bounds(results: Results, compared: Collection[str]) -> list[Run]:
-    """All runs of bounds but those that are compared themselves."""
+    """All runs of bounds, except those that are compared themselves."""
     named = (run for run in results.runs if run.strategy.partition("(")[0] in BOUNDS)
     return [*results.bounds, *(run for run in named if run.strategy not in compared)]
 
@@ -100,7 +100,7 @@ def between(
     *,
     windows: bool = True,
 ) -> tuple[list[Match], list[str]]:
-    """Compare strategies of some stores with the same ones in the first store."""
+    """Compare strategies of other stores with the same ones in the first store."""
     matches: list[Match] = []
     unpaired: list[str] = []
     for other in others:
@@ -121,7 +121,7 @@ def _held(store: tuple[str, Results]) -> str:
 
 
 def chosen(results: Results, name: str) -> list[str]:
-    """The specs that a name stands for."""
+    """The specs that match a name."""
     specs = list(dict.fromkeys(run.strategy for run in results.runs if run.strategy))
     labels = {spec: label(results, spec) for spec in specs}
     ways = (
@@ -166,7 +166,7 @@ def _between(
 
 
 def _wanted(a: Results, b: Results, names: Sequence[str]) -> set[str] | None:
-    """The specs that names stand for, in either store."""
+    """The specs that match names in either store."""
     if not names:
         return None
     specs: set[str] = set()
@@ -175,7 +175,7 @@ def _wanted(a: Results, b: Results, names: Sequence[str]) -> set[str] | None:
         for results in (a, b):
             with suppress(UsageError):
                 matches += chosen(results, name)
-        # If neither has it, the error names the strategies of the first.
+        # If neither has one, the error lists the strategies of the first.
         specs |= set(matches or chosen(a, name))
     return specs
 
@@ -205,7 +205,7 @@ def _against(comparison: Comparison, reference: Row) -> Iterator[Match]:
 
 
 def _adjusted(matches: list[Match]) -> list[Match]:
-    """Adjust over all matches together: each was one of many that were looked at."""
+    """Adjust p values over all matches together, as multiple comparisons."""
     new: list[dict[str, Contrast]] = [dict(match.contrasts) for match in matches]
     primary = dict.fromkeys(name for match in matches for name in match.comparison.primary)
     for name in primary:
@@ -219,7 +219,7 @@ def _adjusted(matches: list[Match]) -> list[Match]:
     return [replace(match, contrasts=own) for match, own in zip(matches, new, strict=True)]
 
 
-# Differences of two stores by which their figures must not be compared.
+# Differences of two stores that forbid a comparison of their figures.
 
 # Entries of the manifest that must be equal, and their names in messages.
 MUST_AGREE = {
@@ -237,7 +237,7 @@ _SHOWN = 60
 def refuse_unlike(
     first: tuple[str, Results], other: tuple[str, Results], despite: Collection[str] = ()
 ) -> list[str]:
-    """Refuse stores whose figures do not measure the same thing; return what differs anyway."""
+    """Refuse stores that measure different things; return the permitted differences."""
     for name in despite:
         if name not in MUST_AGREE:
             raise UsageError(unknown("entry of a manifest", name, list(MUST_AGREE)))
@@ -267,7 +267,7 @@ def _shown(manifest: Mapping[str, Any], key: str) -> str:
 
 
 def _changed_conversations(a: Results, b: Results) -> str:
-    """Conversations that both have, and that are not the same."""
+    """Conversations with the same name but different content."""
     known = {_id(run): run.digest for run in a.runs if run.digest}
     odd = dict.fromkeys(
         clean(run.conversation)

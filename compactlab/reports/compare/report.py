@@ -1,4 +1,4 @@
-"""What matches of strategies say: a table and sentences a reference, and all figures."""
+"""The report of matches: for each reference a table and sentences, and all figures."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from compactlab.reports.render.text import (
 from compactlab.sim.metrics import METRICS
 
 _BILL, _MEMORY = ("USD", "bill", "p"), ("points", "p", "cheaper / same / more expensive")
-# How to read the figures.
+# The legend of the figures.
 _READING = (
     "Bill and points are differences to the first row, with 95% intervals (of bills by bootstrap "
     "over conversations, of points by Student's t over pairs). p comes from sign-flip tests, after "
     "Holm over the strategies of a table, or over all comparisons of stores."
 )
-# So many of the other figures are named.
+# How many of the other figures are named.
 _OTHERS = 8
 
 
 def report(matches: Sequence[Match], differing: Sequence[str] = ()) -> Document:
-    """What matches show, and what differs between their stores although they are compared."""
+    """Report matches, and the permitted differences between their stores."""
     blocks = [block for group in _grouped(matches) for block in _group(group)]
     blocks.append(sentences((*differing, _READING), "quiet", bullets=False))
     return Document(tuple(blocks), data=partial(_data, matches, differing))
@@ -101,7 +101,7 @@ def _recalled(match: Match) -> Contrast | None:
 
 
 def chance(contrast: Contrast | None) -> str:
-    """An adjusted p, as a text."""
+    """An adjusted p value as text."""
     if contrast is None or contrast.adjusted is None:
         return NONE
     return _probability(contrast.adjusted)
@@ -111,11 +111,11 @@ def _probability(p: float) -> str:
     return "<0.001" if p < 0.001 else f"{p:.2g}"
 
 
-# What a match says in sentences.
+# The sentences on a match.
 
 
 def statements_of(match: Match) -> Iterator[str]:
-    """Say what a match shows: the bill, the memory, what could have been seen, and the rest."""
+    """Say what a match shows: the bill, recall, detectable differences, and the rest."""
     ours, theirs = name(match.subject.label), name(match.reference.label)
     cost, recalled = match.contrasts.get(COST), _recalled(match)
     if text := bill(cost, theirs):
@@ -128,7 +128,7 @@ def statements_of(match: Match) -> Iterator[str]:
             f"points: {_points(recalled)}, {_verdict(recalled, ('better', 'worse'))}."
         )
     elif match.subject.figures[NEED] is not None and match.reference.figures[NEED] is not None:
-        # In short conversations nothing is needed at so long a distance.
+        # Short conversations have no needs at this distance.
         yield (
             f"{ours}: recall {lag_from(match.comparison.lag)} is not known of both; miss rate, all "
             f"needs: {show(match.subject.figures[NEED], 'share')} ({theirs}: "
@@ -153,7 +153,7 @@ def seen(matches: Sequence[Match]) -> str:
 
 
 def _of(contrast: Contrast, match: Match) -> str:
-    """Of how many conversations needs are known, where these are not all of them."""
+    """The number of conversations with needs, unless it is all."""
     some, number = contrast.conversations, match.comparison.conversations
     return f" in the {some:,} of {number:,} conversations with needs" if some < number else ""
 
@@ -174,7 +174,7 @@ def _verdict(contrast: Contrast | None, words: tuple[str, str]) -> str:
 
 
 def _facts(match: Match) -> str:
-    """The same fact by fact, as a check: facts that only one of the two misses."""
+    """A check by fact: facts that only one of the two misses."""
     result = discordance(match.subject, match.reference)
     if result is None or not result.subject + result.reference:
         return ""
@@ -208,14 +208,14 @@ def _change(match: Match, metric: str) -> str:
 
 
 def _left_out(group: Sequence[Match]) -> str:
-    """How many conversations were not looked at; "" if none."""
+    """The number of conversations left out; "" if none."""
     missing = {case for match in group for case in match.comparison.left_out}
     if not missing:
         return ""
     return f"Excluded: {counted(len(missing), 'conversation')} with a failed run."
 
 
-# All contrasts of all matches, for programs.
+# All contrasts of all matches, for JSON.
 
 
 def _data(matches: Sequence[Match], differing: Sequence[str]) -> dict[str, Any]:

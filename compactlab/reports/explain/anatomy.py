@@ -1,4 +1,4 @@
-"""What a conversation is: its figures, without any replay."""
+"""The anatomy of a conversation: figures that need no replay."""
 
 from __future__ import annotations
 
@@ -30,19 +30,19 @@ class Anatomy:
     images: int
     gaps: tuple[float, ...]  # seconds: median, ninth decile, longest; empty without times
     spent: Spent  # the whole recorded bill
-    purposes: dict[str, Spent]  # the same by what requests were for
-    unseen: Unseen  # tokens of prompts beside the messages
-    passed_over: tuple[PassedOver, ...]  # what was not understood
+    purposes: dict[str, Spent]  # the bill by the purpose of requests
+    unseen: Unseen  # tokens of prompts that are not messages
+    passed_over: tuple[PassedOver, ...]  # skipped records
     parent: str  # the session that it was forked from
 
     @property
     def unrecorded(self) -> bool:
-        """Whether the log says of nothing what it used."""
+        """Whether the log has no usage at all."""
         return not self.spent.calls
 
 
 def anatomy(conversation: Conversation, catalogue: Catalogue | None = None) -> Anatomy:
-    """Take the figures of a conversation."""
+    """Compute the figures of a conversation."""
     known = catalogue or built_in()
     models = Counter(answer.call.model for answer in conversation.calls if answer.call)
     parts = [part for message in conversation.messages for part in message.parts]

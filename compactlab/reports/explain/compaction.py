@@ -1,4 +1,4 @@
-"""One compaction as it is shown, before and after, message by message."""
+"""The view of a compaction: before and after, message by message."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from compactlab.sim.metrics.lag import LAGS
 from compactlab.sim.store.parquet import NO_ROWS, Rows
 from compactlab.sim.store.run import Run
 
-# Characters of a message that are shown, of its beginning and of its end: of one of the script, as
-# the store keeps it, and of one that the strategy wrote.
+# Characters shown of a message's beginning and end: for messages of the script, as in the store,
+# and for those that the strategy wrote.
 _BRIEF, _LONG = (160, 80), (3_000, 1_000)
 _ID, _WHAT, _FACT = 32, 120, 200
-# Facts that no call needed: so many are named.
+# How many facts are named that no call needed.
 _NAMED = 5
 _DEEDS = {
     "kept": "kept",
@@ -39,7 +39,7 @@ _STATES = {
     "key_only": "only its key is left, without the value",
     "conflict": "an older value is there, too",
 }
-# Lags as the store has them, in words.
+# The store's distances in words.
 _LAGS = {str(lag): f", lag {lag_from(lag)}" for lag in LAGS}
 
 Texts = Mapping[str, str]
@@ -48,22 +48,22 @@ Texts = Mapping[str, str]
 
 @dataclass(frozen=True)
 class Fact:
-    """A fact that was forgotten."""
+    """A forgotten fact."""
 
     statement: str  # key and value
-    state: str  # what is left of it
-    missed: int  # the call that needed it; 0: none
-    lag: str = ""  # of that need, in words; "": not known
+    state: str  # what remains of it
+    missed: int  # the first call that needed it; 0: none
+    lag: str = ""  # distance at that need, in words; "": unknown
 
     @property
     def aside(self) -> str:
-        """What it says, and what is left of it, if anything is."""
+        """Its statement, and what remains of it, if anything."""
         gone = self.state == _STATES["lost"]
         return self.statement if gone else f"{self.statement} ({self.state})"
 
     @property
     def told(self) -> str:
-        """What became of it, in words."""
+        """What happened to it, in words."""
         if not self.missed:
             return self.state
         needed = f"call {self.missed:,} needed it{self.lag}"
@@ -72,7 +72,7 @@ class Fact:
 
 @dataclass(frozen=True)
 class Piece:
-    """A message on one side, or several of one fate."""
+    """A message on one side, or several with the same fate."""
 
     fate: str  # one of compaction_diff.FATES
     count: int  # messages
@@ -80,17 +80,17 @@ class Piece:
     title: str
     text: str = ""  # its beginning and end
     facts: tuple[Fact, ...] = ()
-    more: int = 0  # facts beside these
-    needed: int = 0  # of all these, how many a later call needed and did not find
+    more: int = 0  # further facts
+    needed: int = 0  # how many of all its facts a later call missed
 
     @property
     def missed(self) -> tuple[Fact, ...]:
-        """Those of its facts that a later call needed and did not find."""
+        """Those of its facts that a later call missed."""
         return tuple(fact for fact in self.facts if fact.missed)
 
     @property
     def others(self) -> str:
-        """The other facts that were lost with it, in a line; "" if there are none."""
+        """The other facts that were lost with it, in one line; "" without any."""
         rest = [fact for fact in self.facts if not fact.missed]
         phrases = [fact.aside for fact in rest[:_NAMED]]
         more = self.more + len(rest) - len(phrases)
@@ -100,7 +100,7 @@ class Piece:
 
     @property
     def deed(self) -> str:
-        """What became of it, in a word or two."""
+        """Its fate, in a word or two."""
         return _DEEDS.get(self.fate, clean(self.fate))
 
     @property
@@ -132,7 +132,7 @@ class ViewRow:
 
 
 def sized(tokens: int) -> str:
-    """So many tokens, in words."""
+    """A number of tokens, in words."""
     return f"{show(tokens, 'tokens')} {'token' if tokens == 1 else 'tokens'}"
 
 
@@ -195,13 +195,13 @@ def _in_words(what: str) -> str:
 
 _CUT = ("gone", "written", "back")
 _ACTED = ("gone", "shortened", "changed", "written", "back")
-# Facts that are named in the sentence on losses.
+# How many facts the sentence on losses names.
 _FACTS_NAMED = 4
 
 
 @dataclass(frozen=True)
 class Sum:
-    """What became of the messages of a fate: how many, and their tokens on either side."""
+    """The messages of a fate: their number, and their tokens on either side."""
 
     count: int = 0
     before: int = 0
@@ -213,7 +213,7 @@ class Sum:
 
 @dataclass(frozen=True)
 class Pair:
-    """A row of the view: what stood there before, and what stands there after."""
+    """A row of the view: a message before, and one after."""
 
     fate: str
     left: tuple[Piece, ...] = ()
@@ -229,20 +229,20 @@ class Pair:
 class View:
     """One compaction, before and after."""
 
-    call: int  # the call before which it happened
+    call: int  # the first call after it
     pairs: tuple[Pair, ...]
     sums: Mapping[str, Sum]  # by fate, without the system blocks
     tokens: tuple[int, int]  # without and with the compaction, system blocks included
     lost: int
     missed: int
-    facts: tuple[Fact, ...]  # those by name, missed ones first
+    facts: tuple[Fact, ...]  # named facts, missed ones first
 
     def _of(self, *fates: str) -> Sum:
         return sum((self.sums.get(fate, Sum()) for fate in fates), Sum())
 
     @cached_property
     def head(self) -> str:
-        """What it did to the prompt, in words."""
+        """Its effect on the prompt, in words."""
         retained, other = self._of(*STILL), self._of("shortened", "changed", "gone")
         come = self._of("written", "back").count
         was = retained.count + other.count
@@ -255,7 +255,7 @@ class View:
 
     @property
     def short(self) -> str:
-        """What it did, in a few words."""
+        """Its effect, in a few words."""
         one, two = (show(tokens, "tokens") for tokens in self.tokens)
         facts = f"{counted(self.lost, 'fact')} lost" if self.lost else "no fact lost"
         needed = f", {self.missed:,} of them needed later" if self.missed else ""
@@ -263,7 +263,7 @@ class View:
 
     @cached_property
     def deeds(self) -> str:
-        """What became of the messages, in words."""
+        """The fates of the messages, in words."""
         sums = {"kept": self._of(*STILL), **{fate: self._of(fate) for fate in _ACTED}}
         return listed(
             [
@@ -275,7 +275,7 @@ class View:
 
     @cached_property
     def losses(self) -> str:
-        """What was forgotten, in words."""
+        """The forgotten facts, in words."""
         if not self.lost:
             return "No fact was lost"
         text = f"{counted(self.lost, 'fact')} {'was' if self.lost == 1 else 'were'} lost"
@@ -306,7 +306,7 @@ def _size(fate: str, each: Sum) -> str:
 
 
 def view_of(rows: Rows, texts: Texts) -> View | None:
-    """Make a view of rows of the table of views."""
+    """Make a view from rows of the table of views."""
     if not len(rows):
         return None
     entries = rows_of(rows)
@@ -329,13 +329,13 @@ def view_of(rows: Rows, texts: Texts) -> View | None:
 
 
 def said_in(run: Run) -> Texts:
-    """What the messages of a run say that stand in its table of messages."""
+    """The texts of a run's messages, from its table of messages."""
     rows = run.rows.get("messages", NO_ROWS)
     return dict(zip(rows["message"], rows["text"], strict=True)) if len(rows) else {}
 
 
 def _pairs(rows: Sequence[ViewRow], texts: Texts) -> Iterator[Pair]:
-    """The rows with their sides; what left stands beside what was written where it stood."""
+    """The rows with their sides; removed messages are next to what replaced them."""
     for cut, group in groupby(rows, lambda row: row.fate in _CUT):
         if cut:
             both = list(group)
@@ -353,12 +353,12 @@ def _pairs(rows: Sequence[ViewRow], texts: Texts) -> Iterator[Pair]:
 
 _WIDTH = 116
 _INDENT = 14
-# Lines of what a strategy wrote that are shown, of its beginning.
+# How many lines of a strategy's text are shown, from its beginning.
 _LINES = 12
 
 
 def in_lines(view: View) -> Iterator[str]:
-    """A compaction line by line: its sums, and what became of the messages."""
+    """A compaction in lines: its totals, and the fates of the messages."""
     for sentence in view.words:
         yield from _wrapped(sentence, 2, _WIDTH)
     yield ""

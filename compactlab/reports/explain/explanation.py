@@ -1,4 +1,4 @@
-"""One session under one strategy, request by request: what each cost, and why."""
+"""One session under one strategy, request by request: costs and causes."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ CALL = "call"
 class RequestRow:
     """One request."""
 
-    call: int  # from 1; of a side call, the call that it was made for
-    kind: str  # ``call``, or the purpose of a side call
-    answer: str  # "" of a side call
+    call: int  # from 1; for a summary call, the call that it precedes
+    kind: str  # ``call``, or the purpose of a summary call
+    answer: str  # "" for a summary call
     model: str
     time: float  # seconds since 1970
-    gap: float | None  # seconds since the previous call; None: unknown
+    gap: float | None  # seconds since the previous call; None if unknown
     usage: Usage
     causes: Mapping[str, int]  # cache-miss tokens, in the order of the prompt
-    cost: float  # dollars, as total and avoidable_cost
+    cost: float  # dollars, also total and avoidable_cost
     total: float
     avoidable_cost: float
-    dead: int  # tokens that it wrote and that no later request read
+    dead: int  # tokens written that no later request read
     rewrite: bool = False
     compaction: bool = False
     overflow: bool = False
@@ -66,7 +66,7 @@ class RequestRow:
 
     @property
     def eventful(self) -> bool:
-        """Whether anything happened but that something was appended."""
+        """Whether it did more than append."""
         acted = self.rewrite or self.compaction or self.overflow or self.kind != CALL
         return acted or not self.causes.keys() <= {"append"}
 
@@ -77,15 +77,15 @@ class Account:
 
     header: Header
     entries: tuple[RequestRow, ...]
-    figures: Mapping[str, float | None]  # as ``compactlab run`` gives them
-    # Of the call that was asked for, if it was a compaction.
+    figures: Mapping[str, float | None]  # as from ``compactlab run``
+    # Of the requested call, if it was a compaction.
     view: Columns = field(default_factory=dict)
-    # Text of messages in the view that the script does not have.
+    # Texts of messages in the view that are not in the script.
     written: Mapping[str, str] = field(default_factory=dict)
 
 
 def account(reading: RunData, call: int | None = None) -> Account:
-    """Give an account of a replay."""
+    """Make the account of a replay."""
     steps = reading.trace.steps
     paybacks = {each.call: each for each in reading.paybacks}
     owners = {step.place.number: index for index, step in enumerate(steps)}
@@ -120,7 +120,7 @@ def account(reading: RunData, call: int | None = None) -> Account:
 
 
 def _compared(reading: RunData, index: int) -> tuple[Columns, Mapping[str, str]]:
-    """What became of the messages at a call, if it was a compaction."""
+    """The view of a call, if it was a compaction."""
     if index not in {payback.call for payback in reading.paybacks}:
         return {}, {}
     diff = diff_of(reading, index)
@@ -132,7 +132,7 @@ def _gap(last: Step, step: Step) -> float | None:
 
 
 def data(account: Account, call: int | None = None) -> dict[str, Any]:
-    """All of an account, or of one call: what its JSON holds."""
+    """The JSON of an account, or of one call."""
     header = account.header
     return {
         "conversation": header.conversation,
@@ -149,7 +149,7 @@ def data(account: Account, call: int | None = None) -> dict[str, Any]:
 
 
 def _view(account: Account) -> dict[str, Any] | None:
-    """A compaction message by message, in the columns of the table of views; None of others."""
+    """A compaction message by message, in the columns of the table of views; else None."""
     if not account.view:
         return None
     rows = zip(*account.view.values(), strict=True)
@@ -164,7 +164,7 @@ def _of(account: Account, call: int | None) -> list[RequestRow]:
 
 
 def requests_as_csv(account: Account, call: int | None = None) -> str:
-    """A row a request, with everything at full precision: of all calls, or of one."""
+    """One row per request at full precision, of all calls or of one."""
 
     def tokens(cause: str) -> Callable[[RequestRow], int | None]:
         return lambda entry: entry.causes.get(cause)
@@ -174,7 +174,7 @@ def requests_as_csv(account: Account, call: int | None = None) -> str:
 
 
 MOST = 60
-_LAGS = (20_000, 10_000, 40_000)  # the headline's, and those beside it
+_LAGS = (20_000, 10_000, 40_000)  # the primary distance, and the others
 _OF_CAUSES = (Column("cause", words=True), Column("tokens"), Column("meaning", words=True))
 _WIDTH = 116
 
@@ -229,10 +229,10 @@ _REQUEST = (
 
 
 def explanation(account: Account, *, everything: bool = False) -> Document:
-    """An account as a table, with what it comes to.
+    """An account as a table, with its totals.
 
-    Shown are all requests, or only those where anything but appending happened, and of these at
-    most :data:`MOST`, the most expensive ones.
+    It shows all requests, or only those that did more than append, and at most :data:`MOST` of
+    these, the most expensive ones.
     """
     entries = account.entries
     shown = set(range(len(entries))) if everything else _chosen(entries)
@@ -285,7 +285,7 @@ def _deeds(entry: RequestRow) -> Iterator[str]:
 
 
 def _break_even(entry: RequestRow) -> str:
-    """What a compaction removed, and after how many calls it breaks even."""
+    """What a compaction removed, and its calls until break-even."""
     back = entry.payback
     if back is None:
         return ""
@@ -298,7 +298,7 @@ def _break_even(entry: RequestRow) -> str:
 
 
 def _folded(entries: Sequence[RequestRow]) -> Sequence[str]:
-    """A row for requests that are not shown."""
+    """A row for hidden requests."""
     calls = [entry for entry in entries if entry.kind == CALL]
     parts = [counted(len(calls), "call")]
     if not any(entry.eventful for entry in entries):
@@ -352,7 +352,7 @@ def _totals(account: Account) -> Iterator[str]:
 
 
 def _recall(figures: Mapping[str, float | None]) -> str:
-    """Recall at the lag of the headline, or at the longest that there is, and that beside it."""
+    """Recall at the primary distance, or at the longest one, and at the others."""
     known = {lag: show(figures[n], "share") for lag, n in RECALL.items() if figures[n] is not None}
     headline = max((lag for lag in known if lag <= _LAGS[0]), default=None)
     if headline is None:
@@ -369,7 +369,7 @@ def _causes(account: Account) -> Iterator[Sequence[str]]:
 
 
 def one_call(account: Account, call: int) -> Document:
-    """Everything about one call and its side calls; of a compaction, what became of messages."""
+    """Everything about one call and its summary calls; for a compaction, the fates of messages."""
     entries = [entry for entry in account.entries if entry.call == call]
     parts: list[Iterable[str]] = [_about(account), *map(_block, entries)]
     view = view_of(VIEWS.filled(account.view), account.written)

@@ -1,1 +1,1 @@
-"""Gates: whether results still are what a reviewed baseline says, by rules as text."""
+"""Gates: compare results with a reviewed baseline, by rules as text."""

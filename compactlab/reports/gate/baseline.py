@@ -35,11 +35,11 @@ from compactlab.sim.store.run import Figures, Run, Used
 
 T = TypeVar("T")
 
-# Where the figures of a baseline come from: of another origin, they are not compared.
+# The provenance of a baseline: figures of different provenance are not compared.
 
 Provenance = dict[str, Any]
 
-# What must be as it was, and its name in messages.
+# The provenance that must be equal, and its names in messages.
 COMPARED = {
     "compactlab": "the version of compactlab",
     "tokenizer": "the tokenizer",
@@ -54,14 +54,14 @@ COMPARED = {
 ENGINE = "engine"
 
 
-# Of these the figures that were used are compared, where both sides hold them.
+# For these, only the figures that were used are compared, if both sides know them.
 FIGURES = ("tokenizer", "prices", "own_models")
 
 
 def provenance(results: Results) -> Provenance:
-    """Where results come from, as far as it can change a figure.
+    """The provenance of results, as far as it can change a figure.
 
-    The digest of the engine is among it as information: it is often what is under test.
+    It includes the digest of the engine as information only: the engine is often under test.
     """
     manifest = results.manifest
     values = {name: manifest.get(name) for name in ("compactlab", "tokenizer", "prices", "engine")}
@@ -77,13 +77,13 @@ def provenance(results: Results) -> Provenance:
 
 
 def _digest(value: Any) -> str:
-    """Sixteen hex digits of anything that JSON can hold; "" of nothing."""
+    """Sixteen hex digits of any JSON value; "" if it is empty."""
     text = json.dumps(value, sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=8).hexdigest() if value else ""
 
 
 def differences(before: Baseline, after: Baseline) -> Iterator[tuple[str, Any, Any]]:
-    """What is of another origin: its name in words, what it was, and what it is."""
+    """Differences of provenance: the name in words, the old and the new value."""
     by_figures = before.by_figures and after.by_figures
     for name, words in COMPARED.items():
         was, is_ = before.provenance.get(name), after.provenance.get(name)
@@ -92,10 +92,10 @@ def differences(before: Baseline, after: Baseline) -> Iterator[tuple[str, Any, A
 
 
 def other_figures(before: Baseline, after: Baseline) -> Iterator[str]:
-    """In what both have used other figures of a model, or other counts of a conversation.
+    """Differences in the model figures and token counts that both sides used.
 
-    What only one side has used is of runs that the other has not, or of larger prompts than its
-    ever were: it changes nothing that both have.
+    What only one side used belongs to runs that the other lacks, or to larger prompts. It changes
+    nothing that both have.
     """
     for model in sorted(before.models.keys() & after.models.keys()):
         for name, was, is_ in _other(before.models[model], after.models[model]):
@@ -111,7 +111,7 @@ def other_figures(before: Baseline, after: Baseline) -> Iterator[str]:
 
 
 def _other(before: Mapping[str, T], after: Mapping[str, T]) -> Iterator[tuple[str, T, T]]:
-    """What both have and is not the same."""
+    """Keys of both mappings whose values differ."""
     for name in sorted(before.keys() & after.keys()):
         if before[name] != after[name]:
             yield name, before[name], after[name]
@@ -143,11 +143,11 @@ GATED = (
 
 
 def gated(results: Results) -> tuple[str, ...]:
-    """What a baseline of a store holds if nothing else is asked for."""
+    """The metrics of a baseline if none are named."""
     return tuple(dict.fromkeys((*GATED, RECALL[distance_of(results)])))
 
 
-# What a share over all conversations is put together from.
+# The numerators and denominators of a share over all conversations.
 _WITH = {"over_window": ("calls", "overflows")}
 
 Conversation = tuple[str, str]
@@ -156,21 +156,21 @@ Conversation = tuple[str, str]
 
 @dataclass(frozen=True)
 class Baseline:
-    """The figures of an experiment, run by run, and where they come from."""
+    """The figures of an experiment by run, and their provenance."""
 
     provenance: Provenance  # versions, prices, setting, seeds
     metrics: tuple[str, ...]
     digests: Mapping[Conversation, str]  # of conversations
     records: Mapping[Subject, Mapping[Case, Record]]
-    typed: bool = True  # whether it holds needs by type of fact
+    typed: bool = True  # whether it has needs by type of fact
     unreadable: tuple[str, ...] = ()  # sources
-    # What its runs have used; both are empty where that is not known of all of them.
+    # The figures that its runs used; both are empty if some are unknown.
     models: Mapping[str, Figures] = field(default_factory=dict)
     counts: Mapping[Conversation, Mapping[str, str]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, results: Results, metrics: Iterable[str] = GATED) -> Baseline:
-        """The figures of results as they are, whatever failed."""
+        """A baseline of results, including failed runs."""
         runs = [run for run in results.runs if run.status != "unreadable"]
         held = computed(results)
         asked = {each for name in metrics for each in (name, *_WITH.get(name, ()))}
@@ -181,7 +181,7 @@ class Baseline:
             subject = Subject(run.strategy, run.model, run.summarizer, labels[run.strategy])
             record = record_of(run, names)
             known = records.setdefault(subject, {})
-            # As reports do: of two runs over the same, the first one that went well counts.
+            # As in reports: of two runs of the same case, the first successful one counts.
             if record.case not in known or (known[record.case].failed and not record.failed):
                 known[record.case] = record
         return cls(
@@ -196,7 +196,7 @@ class Baseline:
 
     @property
     def by_figures(self) -> bool:
-        """Whether it is known which figures its runs have used, and not only their versions."""
+        """Whether the figures that its runs used are known, and not only their versions."""
         every = (record for held in self.records.values() for record in held.values())
         well = {(each.scenario, each.conversation) for each in every if not each.failed}
         return bool(self.models) and well <= self.counts.keys()
@@ -214,13 +214,13 @@ class Baseline:
 
     @property
     def types(self) -> tuple[str, ...]:
-        """The types of fact that anything needed, sorted."""
+        """The types of needed facts, sorted."""
         every = (record for held in self.records.values() for record in held.values())
         return tuple(sorted({type for record in every for type in record.needs}))
 
 
 def computed(results: Results) -> set[str]:
-    """Names of the metrics that results have."""
+    """Names of the metrics in the results."""
     in_manifest = results.manifest.get("metrics")
     if in_manifest is not None:
         return set(in_manifest) & set(METRICS)
@@ -228,7 +228,7 @@ def computed(results: Results) -> set[str]:
 
 
 def fit_to_keep(results: Results, named: Sequence[str], *, allow_failed: bool) -> None:
-    """See that results are whole, so that a baseline of them is worth a review."""
+    """Check that results are complete, so that their baseline is worth a review."""
     if not results.runs:
         raise UsageError("no baseline was written: the store holds no runs")
     if results.missing:
@@ -248,7 +248,7 @@ def fit_to_keep(results: Results, named: Sequence[str], *, allow_failed: bool) -
 
 
 def _labels(results: Results, runs: Iterable[Run]) -> dict[str, str]:
-    """Short names of strategies; their full ones, where two would be called the same."""
+    """Labels of strategies; full specs where two labels are equal."""
     manifest_labels = results.manifest.get("strategies", {})
     labels = {run.strategy: str(manifest_labels.get(run.strategy, run.strategy)) for run in runs}
     names = list(labels.values())
@@ -258,7 +258,7 @@ def _labels(results: Results, runs: Iterable[Run]) -> dict[str, str]:
 def _used(
     used: Used, runs: Sequence[Run]
 ) -> tuple[dict[str, Figures], dict[Conversation, dict[str, str]]]:
-    """What runs have used: figures by models, and digests of counts by conversation."""
+    """What runs used: figures by model, and digests of counts by conversation."""
     conditions, counts = used.get("conditions", {}), used.get("counts", {})
     if not all(run.condition in conditions and run.digest in counts for run in runs):
         return {}, {}
@@ -281,7 +281,7 @@ def _digests(runs: Iterable[Run]) -> dict[Conversation, str]:
     return {key: " ".join(sorted(by_conversation[key])) for key in sorted(by_conversation)}
 
 
-# The file of a baseline: JSON with a line a run, made to be read in a diff.
+# The file of a baseline: JSON with one line per run, for reading in a diff.
 
 _VERSION = 1
 Infinite = Literal["inf", "-inf"]
@@ -323,7 +323,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def written(baseline: Baseline) -> str:
-    """A baseline as the text of its file: the same for the same figures, byte by byte."""
+    """The text of a baseline's file; equal figures give equal bytes."""
     several = len(baseline.provenance.get("summarizers", ())) > 1
     subjects = baseline.records
     parts = {
@@ -371,13 +371,13 @@ def _line(value: Any) -> str:
 
 
 def _lines(values: Iterable[Any]) -> str:
-    """A list, an item a line."""
+    """A list with one item per line."""
     items = ",\n".join(f"  {_line(value)}" for value in values)
     return f"[\n{items}\n]" if items else "[]"
 
 
 def _keys(values: Mapping[str, Any]) -> str:
-    """An object, a key a line."""
+    """An object with one key per line."""
     items = ",\n".join(f"  {_line(key)}: {_line(values[key])}" for key in sorted(values))
     return f"{{\n{items}\n}}" if items else "{}"
 
@@ -432,7 +432,7 @@ def parsed(content: bytes) -> Baseline:
 
 
 def _digests_of_file(file: _File) -> dict[Conversation, str]:
-    """By conversation its digest, which shows whether it has changed."""
+    """The digest of each conversation, which shows whether it has changed."""
     digests: dict[Conversation, str] = {}
     for each in file.conversations:
         key = each.scenario, each.conversation
@@ -443,7 +443,7 @@ def _digests_of_file(file: _File) -> dict[Conversation, str]:
 
 
 def _fault(row: _Run, file: _File) -> str:
-    """What of a run says nothing, or contradicts itself, so that it would be held by less."""
+    """What in a run is missing or contradictory, so that it would be judged less strictly."""
     if row.failed and (row.figures or row.needs):
         return "it has failed and has figures"
     if odd := sorted(row.figures.keys() - set(file.metrics)):

@@ -1,4 +1,4 @@
-"""What has changed against a baseline, strategy by strategy."""
+"""Changes against a baseline, by strategy."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _ROWS = 12
 
 @dataclass(frozen=True)
 class Change:
-    """A strategy whose figures are others than in the baseline."""
+    """A strategy whose figures differ from the baseline."""
 
     subject: Subject
     # Before and after; only those that changed.
@@ -41,7 +41,7 @@ class Change:
 
 
 def changes(after: Baseline, before: Baseline) -> list[Change]:
-    """Find what has changed, over the runs that both have."""
+    """Find the changes over the runs that both have."""
     changed = []
     for subject, new in after.records.items():
         old = before.records.get(subject, {})
@@ -60,7 +60,7 @@ def changes(after: Baseline, before: Baseline) -> list[Change]:
 
 
 def report(results: Results, before: Baseline) -> Document:
-    """What has changed against a baseline, in a few lines."""
+    """Report the changes against a baseline, in a few lines."""
     after = Baseline.of(results, before.metrics)
     if other := other_provenance(before, after):
         nothing = "Nothing is compared with the baseline: its figures have another provenance."
@@ -102,7 +102,7 @@ def _headline(changed: list[Change], before: Baseline, after: Baseline) -> str:
 
 
 def _named(change: Change, after: Baseline) -> str:
-    """The strategy, with what distinguishes it from others of its name."""
+    """The strategy's name, unambiguous among others of its name."""
     subject = change.subject
     same_name = [each for each in after.records if each.label == subject.label]
     apart = [

@@ -1,4 +1,4 @@
-"""A gate: whether results still are what a reviewed baseline says, by rules or exactly."""
+"""A gate: compare results with a reviewed baseline, by rules or exactly."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from compactlab.reports.gate.verdict import Finding, Verdict, in_order
 from compactlab.reports.render.text import clean, counted, shorten
 from compactlab.sim.store.results import Results
 
-# Which strategy of a baseline one is compared with whose fields have changed.
+# Match strategies whose fields have changed to those of the baseline.
 
-# Specs as long as this are shown whole; longer ones only where nothing else distinguishes them.
+# Specs up to this long are shown whole; longer ones only if labels are ambiguous.
 _BRIEF, _SPEC = 80, 240
 Held = Mapping[Subject, Mapping[Case, Record]]
 
 
 @dataclass(frozen=True)
 class Successors:
-    """Strategies of a store that a baseline knows under other fields."""
+    """Strategies of a store that the baseline has under other fields."""
 
     pairs: Mapping[Subject, Subject]  # new strategy to the one it replaces
-    doubts: tuple[str, ...] = ()  # where several might be the same
+    doubts: tuple[str, ...] = ()  # where several strategies may be the successor
 
     @classmethod
     def of(cls, before: Baseline, after: Baseline) -> Successors:
-        """Find them."""
+        """Match the strategies of both sides."""
         new = (subject for subject in after.records if subject not in before.records)
         gone = (subject for subject in before.records if subject not in after.records)
         pairs, doubts = {}, []
@@ -52,36 +52,36 @@ class Successors:
         return cls(pairs, tuple(dict.fromkeys(doubts)))
 
     def applied(self, before: Baseline) -> Baseline:
-        """A baseline in which what they were has the names that it has now."""
+        """A baseline in which strategies have their new names."""
         now = {was: is_ for is_, was in self.pairs.items()}
         moved = {now.get(subject, subject): held for subject, held in before.records.items()}
         return replace(before, records={subject: moved[subject] for subject in sorted(moved)})
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What is compared with what, a sentence each, whatever the models."""
+        """Which strategy is compared with which, one sentence each, without the models."""
         sentences = (_against(is_, was) for is_, was in self.pairs.items())
         return tuple(dict.fromkeys(sentences))
 
 
 def _kind(subject: Subject) -> tuple[str, str, str]:
-    """What of a strategy does not change with its fields."""
+    """What changed fields do not affect."""
     return bare(subject.strategy), subject.model, subject.summarizer
 
 
 def _against(is_: Subject, was: Subject) -> str:
-    """A short name leaves out what is usual, and that may be the very thing that has changed."""
+    """Which strategies are compared; full specs, because labels may omit the changed field."""
     now, once = (shorten(clean(subject.strategy), _SPEC) for subject in (is_, was))
     if is_.label != was.label and max(len(now), len(once)) > _BRIEF:
         now, once = brief(is_.label), brief(was.label)
     return f"{now} is compared with {once} of the baseline"
 
 
-# What stands in the way of a verdict, whatever the rules say; and what else is new.
+# Obstacles to a verdict, independent of the rules; and what else is new.
 
 
 def other_provenance(before: Baseline, after: Baseline) -> list[str]:
-    """In what a baseline is of another provenance, so that nothing is compared with it."""
+    """Differences of provenance, which prevent any comparison."""
     lines = [
         f"other provenance: {words}: was {_value(was)}, is {_value(is_)}"
         for words, was, is_ in differences(before, after)
@@ -89,7 +89,7 @@ def other_provenance(before: Baseline, after: Baseline) -> list[str]:
     lines += [f"other provenance: {each}" for each in other_figures(before, after)]
     shared = before.digests.keys() & after.digests.keys()
     pairs = {key: (before.digests[key], after.digests[key]) for key in shared}
-    # Of what never went well there is none.
+    # A conversation without a successful run has no digest.
     moved = sorted(key for key, (was, is_) in pairs.items() if was and is_ and was != is_)
     if moved:
         names = some([name for _, name in moved])
@@ -100,7 +100,7 @@ def other_provenance(before: Baseline, after: Baseline) -> list[str]:
 def obstacles(
     results: Results, before: Baseline | None, after: Baseline, *, exact: bool
 ) -> Iterator[str]:
-    """Why something cannot be judged: what is missing, and what failed."""
+    """Why something cannot be judged: missing or failed runs."""
     if not results.runs:
         yield "the store holds no runs"
     if results.missing:
@@ -124,7 +124,7 @@ def obstacles(
 
 
 def _gone(before: Baseline, after: Baseline) -> Iterator[str]:
-    """What the baseline holds and the store does not."""
+    """What the baseline has and the store lacks."""
     subjects, runs = _only_in(before.records, after.records)
     if subjects:
         yield f"in the baseline and not in the store: {_subjects(subjects)}"
@@ -133,7 +133,7 @@ def _gone(before: Baseline, after: Baseline) -> Iterator[str]:
 
 
 def _new(before: Baseline, after: Baseline) -> Iterator[str]:
-    """What the store holds and the baseline does not."""
+    """What the store has and the baseline lacks."""
     good = {
         subject: {case: record for case, record in held.items() if not record.failed}
         for subject, held in before.records.items()
@@ -146,7 +146,7 @@ def _new(before: Baseline, after: Baseline) -> Iterator[str]:
 
 
 def _only_in(one: Held, other: Held) -> tuple[list[Subject], list[tuple[Subject, Record]]]:
-    """Strategies of one side alone, and runs of one side alone of strategies that both have."""
+    """Strategies on one side only, and runs on one side only of strategies on both."""
     subjects = [subject for subject in one if subject not in other]
     runs = [
         (subject, record)
@@ -165,7 +165,7 @@ _VERSIONS = (
 
 
 def news(before: Baseline | None, after: Baseline, *, exact: bool) -> Iterator[str]:
-    """What is worth knowing, and decides nothing."""
+    """Remarks that do not affect the verdict."""
     if before is None:
         return
     was, is_ = before.provenance, after.provenance
@@ -215,7 +215,7 @@ def gate(
 ) -> Verdict:
     """Judge results by a baseline.
 
-    A strategy whose fields have changed is compared with what it was, and a remark says so.
+    A strategy whose fields have changed is compared with its predecessor, and a remark says so.
     """
     exact = demands is None
     metrics = {*(before.metrics if before else ()), *(d.rule.metric for d in demands or ())}
@@ -235,7 +235,7 @@ def gate(
     findings = tuple(
         finding for demand in demands for finding in _asked(judge, demand, after, exact)
     )
-    # With another provenance nothing is compared, so no pair is named.
+    # With different provenance nothing is compared, so no pair is named.
     remarks = [*(() if other else changed.remarks), *news(before, after, exact=exact)]
     absent = [name for name in gated(results) if name in computed(results) and name not in metrics]
     told = tuple(_with_lost(findings, results))
@@ -243,7 +243,7 @@ def gate(
 
 
 def _with_lost(findings: Sequence[Finding], results: Results) -> Iterator[Finding]:
-    """Findings, of each strategy the most urgent one about memory with the facts that were lost."""
+    """Findings; the most urgent one about memory of each strategy gets its lost facts."""
     failed = (Outcome.REGRESSED, Outcome.CHANGED)
     about: dict[Subject, Finding] = {}
     for each in in_order(findings):
@@ -256,7 +256,7 @@ def _with_lost(findings: Sequence[Finding], results: Results) -> Iterator[Findin
 
 
 def _lost(finding: Finding, results: Results) -> Misses | None:
-    """What was missed where a figure of memory fell: in the conversations that changed most."""
+    """What was missed where a memory figure fell, in the conversations that changed most."""
     subject, names = finding.subject, {move.conversation for move in finding.moved}
     own = [
         run
@@ -271,10 +271,10 @@ def _lost(finding: Finding, results: Results) -> Misses | None:
 
 
 def _asked(judge: Judge, demand: Demand, after: Baseline, exact: bool) -> Iterator[Finding]:
-    """What comes of a rule for everything that it is asked of."""
+    """The findings of a rule for all that it applies to."""
     subjects = [subject for subject in after.records if demand.fits(subject)]
     subjects = [s for s in subjects if any(map(demand.covers, after.records[s].values()))]
-    # What failed before and fails again is only mentioned, unless the rule then guards nothing.
+    # A repeated failure is only mentioned, unless the rule would then check nothing.
     well = [
         s for s in subjects if judge.before.records(s, demand) or judge.after.records(s, demand)
     ]
@@ -287,7 +287,7 @@ def _asked(judge: Judge, demand: Demand, after: Baseline, exact: bool) -> Iterat
             yield judge.finding(demand, subject, type)
     if exact:
         return
-    # A name that fits nothing is a slip, or something that is gone: its rule guards nothing.
+    # A pattern without a match is a typo or stale: its rule checks nothing.
     idle = demand.idle(after.records, known)
     if idle or not subjects or not types:
         reason = ", ".join(idle) or demand.narrowed

@@ -1,4 +1,4 @@
-"""Judging one rule for one strategy: by the figures, or by the interval where there is noise."""
+"""Judging one rule for one strategy: by figures, or by an interval if there is noise."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from compactlab.reports.render.text import counted
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.run import Run
 
-# One side of a gate, what was or what is: figures put together as reports do it.
+# One side of a gate, before or after: figures aggregated as in reports.
 
 Records = Mapping[Case, Record]
 
@@ -35,7 +35,7 @@ class Side:
         return list(self.held.records) if self.held else []
 
     def records(self, subject: Subject, demand: Demand) -> Records:
-        """The runs of a subject that a demand is asked of, and that went well."""
+        """The successful runs of a subject that a demand covers."""
         records = self.held.records.get(subject, {}) if self.held else {}
         return {
             case: record
@@ -44,7 +44,7 @@ class Side:
         }
 
     def figure(self, subject: Subject, demand: Demand, type: str) -> float | None:
-        """The figure of a subject, over all runs that a demand is asked of."""
+        """The figure of a subject over all runs that a demand covers."""
         key = subject, demand.scenario, type
         if key not in self._figures:
             records = self.records(subject, demand).values()
@@ -52,15 +52,15 @@ class Side:
         return self._figures[key].get(demand.rule.metric)
 
     def lacks(self, metric: str, type: str) -> bool:
-        """Whether a figure is not in it at all."""
+        """Whether it does not have a figure at all."""
         if self.held is None:
             return True
-        # Needs by type come from the table of facts, whatever metrics were kept.
+        # Needs by type come from the table of facts, not from the metrics.
         return not self.held.typed if type else metric not in self.held.metrics
 
 
 def by_conversation(records: Iterable[Record]) -> dict[tuple[str, str], list[Record]]:
-    """Runs by scenario and conversation: several where it was replayed with several seeds."""
+    """Runs by scenario and conversation; several if there are several seeds."""
     groups: dict[tuple[str, str], list[Record]] = {}
     for record in records:
         groups.setdefault(record.case[:2], []).append(record)
@@ -68,22 +68,20 @@ def by_conversation(records: Iterable[Record]) -> dict[tuple[str, str], list[Rec
 
 
 def value_of(records: Sequence[Record], metric: str, type: str) -> float | None:
-    """The figure of a conversation, from its replays."""
+    """The figure of a conversation, over its replays."""
     runs: list[Run] = [record.run(type) for record in records]
     return figures_of(runs)[metric] if runs else None
 
 
-# Between which values a figure lies now, where replays of a conversation differ.
-#
-# For a rule on a change, by the paired cluster bootstrap over conversations: what was is taken
-# for given, and the interval is that of the change on top of it. For a rule on where a figure
-# must stand, by the interval of the figure alone. Both are those of
-# :mod:`compactlab.reports.analysis`. A gate asks about its own conversations, not about others like
-# them: what none of them shows is no doubt.
+# The interval of a figure, if replays of a conversation differ.
+# For a rule on a change, it comes from the paired cluster bootstrap over conversations: the old
+# figure is fixed, and the interval is that of the change. For a rule on the figure itself, it is
+# the interval of the figure. Both come from :mod:`compactlab.reports.analysis`. A gate asks only
+# about its own conversations, not about a population.
 
 
 def span_of(rule: Rule, before: Iterable[Record], after: Iterable[Record], type: str = "") -> Span:
-    """The interval in which the figure that a rule is about lies now."""
+    """The interval of the figure that a rule limits."""
     was, is_ = _row("before", before, type), _row("after", after, type)
     return _of_change(rule.metric, was, is_) if rule.relative else _of_figure(rule.metric, is_)
 
@@ -104,7 +102,7 @@ def _of_change(metric: str, before: Row, after: Row) -> Span:
     if contrast.kind == "ratio":
         base, times = 0.0, figure
     else:
-        # The difference of an amount is one for a conversation, and the figure is for all.
+        # The difference of an amount is per conversation, but the figure is for all.
         base, times = figure, contrast.conversations if METRICS[metric].aggregation == "sum" else 1
     detectable = None if contrast.detectable is None else contrast.detectable * times
     missing = _missing(metric, contrast.conversations)
@@ -125,7 +123,7 @@ def _of_figure(metric: str, row: Row) -> Span:
 
 
 def _smallest_distance(metric: str, row: Row) -> float | None:
-    """The smallest distance from a limit that so many conversations show, as of a difference."""
+    """The smallest detectable distance from a limit, computed like a smallest difference."""
     import numpy as np
 
     from compactlab.reports.analysis.bootstrap import smallest_difference
@@ -157,7 +155,7 @@ def _missing(metric: str, conversations: int) -> str:
     return f"{metric} of these conversations has no interval ({METRICS[metric].unit})"
 
 
-# Which conversations changed most: where to look first when a rule fails.
+# The conversations that changed most: where to look first if a rule fails.
 
 _SHOWN = 3
 
@@ -165,7 +163,7 @@ _SHOWN = 3
 def moved_most(
     rule: Rule, before: Iterable[Record], after: Iterable[Record], type: str = ""
 ) -> tuple[Move, ...]:
-    """The conversations that moved most, in the direction that a rule limits."""
+    """The conversations that changed most in the direction that a rule limits."""
     was, is_ = by_conversation(before), by_conversation(after)
     values = {
         key: [value_of(side.get(key, []), rule.metric, type) for side in (was, is_)]
@@ -179,13 +177,13 @@ def moved_most(
     ]
     if not changed and not rule.relative:
         changed = [(_out(rule, move), key, move) for move, key in every if move.after is not None]
-    # What differs in its last digits alone is the same, and then the name decides.
+    # Changes that differ only in their last digits are equal; then the name decides.
     ordered = sorted(changed, key=lambda each: (-float(f"{each[0]:.9g}"), each[1]))
     return tuple(move for _, _, move in ordered[:_SHOWN])
 
 
 def _step(rule: Rule, move: Move) -> float:
-    """How far a conversation moved in the direction that is limited; what came or went is most."""
+    """A conversation's change in the limited direction; infinite for new values if ``exact``."""
     if move.before is None or move.after is None:
         return math.inf if rule.exact else 0.0
     if rule.exact or (rule.upper and rule.lower):
@@ -194,7 +192,7 @@ def _step(rule: Rule, move: Move) -> float:
 
 
 def _out(rule: Rule, move: Move) -> float:
-    """How far out a conversation stands."""
+    """A conversation's value in the limited direction."""
     value = move.after or 0.0
     if rule.upper and rule.lower:
         return abs(value - rule.amount)
@@ -206,7 +204,7 @@ REPLAYS = 5
 
 
 class _Refusal(NamedTuple):
-    """Why a rule cannot be judged, and what that follows from."""
+    """Why a rule cannot be judged, and which cause it follows from."""
 
     reason: str
     follows: Follows = ""
@@ -214,14 +212,14 @@ class _Refusal(NamedTuple):
 
 @dataclass(frozen=True)
 class Judge:
-    """Judges rules by what was and what is."""
+    """Judges rules by the figures before and after."""
 
     before: Side
     after: Side
     refusal: str = ""  # why nothing may be compared with the baseline
 
     def finding(self, demand: Demand, subject: Subject, type: str) -> Finding:
-        """What comes of a rule for a subject and a type of fact."""
+        """The finding of a rule for a subject and a type of fact."""
         theirs, mine = (side.records(subject, demand) for side in (self.before, self.after))
         unpaired = self._unpaired(demand, subject, type, theirs, mine)
         paired = unpaired is None
@@ -254,13 +252,13 @@ class Judge:
             return _Refusal(f"the store has no {_what(metric, type)}")
         if demand.rule.relative and unpaired:
             return unpaired
-        # Where nothing went well before and nothing does now, nothing has moved or is held.
+        # If all runs failed before and after, nothing changed, and nothing can be checked.
         return None if mine else _Refusal("all its runs failed", "strategy")
 
     def _unpaired(
         self, demand: Demand, subject: Subject, type: str, theirs: Records, mine: Records
     ) -> _Refusal | None:
-        """Why its figures cannot be compared with those of the baseline; None if they can."""
+        """Why its figures cannot be compared with the baseline's; None if they can."""
         metric = demand.rule.metric
         if self.refusal:
             return _Refusal(self.refusal, "baseline")
@@ -279,7 +277,7 @@ def _what(metric: str, type: str) -> str:
 
 
 def _exactly(demand: Demand, type: str, theirs: Records, mine: Records) -> Judgement:
-    """Every run has the figure that it had; of a type of fact, as many needs and as many met."""
+    """Whether every run has its old figure; for a type of fact, equal needs and needs met."""
     metric = demand.rule.metric
     moved = sum(
         theirs[case].needs.get(type) != mine[case].needs.get(type)
@@ -294,7 +292,7 @@ def _exactly(demand: Demand, type: str, theirs: Records, mine: Records) -> Judge
 
 
 def _as_ever(demand: Demand, was: float | None, judgement: Judgement) -> Judgement:
-    """A judgement that says so where a figure stood no better in the baseline."""
+    """The judgement, with a note if the baseline breaks the rule, too."""
     broken = judgement.outcome is Outcome.REGRESSED and not demand.rule.relative
     if broken and was is not None and not demand.rule.judge(None, was).holds:
         return Judgement(judgement.outcome, "the baseline breaks this rule, too")
@@ -302,9 +300,9 @@ def _as_ever(demand: Demand, was: float | None, judgement: Judgement) -> Judgeme
 
 
 def _noisy(demand: Demand, type: str, theirs: Records, mine: Records) -> bool:
-    """Whether replays of any conversation differ, so that a figure is known only so well.
+    """Whether replays of a conversation differ, so that figures are noisy.
 
-    Where each run has the figure that it had, there is nothing to estimate.
+    If each run has its old figure, there is nothing to estimate.
     """
     metric = demand.rule.metric
     if (

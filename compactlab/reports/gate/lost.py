@@ -1,4 +1,4 @@
-"""Facts that were lost: which, said where, needed when, and the command that shows how."""
+"""Lost facts: where they were stated and needed, and the command that shows how they were lost."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compactlab.sim.metrics import FAMILIES
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 
-# So many facts are told.
+# Up to this many facts are listed.
 LISTED = 5
 _LONGEST, _COMMAND = 100, 500
 _MEMORY = {m.name for family in FAMILIES if family.name == "memory" for m in family.metrics}
@@ -21,18 +21,18 @@ _LAGS = {name: lag for lag, name in RECALL.items()}
 
 
 class Miss(NamedTuple):
-    """A fact that calls needed and their prompts no longer held."""
+    """A needed fact that prompts no longer held."""
 
     conversation: str
     type: str
-    fact: str  # what it states; its id where the store does not tell
-    message: str  # number, from 1 on, and id of the one that states it; "" if not known
-    call: int  # the first that needed it in vain, from 1 on
-    times: int  # how many calls did
-    lag: int | None = None  # of the first need, as the lower end of its step; None: not known
+    fact: str  # what it states, or its id if unknown
+    message: str  # number (from 1) and id of the message that states it; "" if unknown
+    call: int  # the first call that missed it, from 1 on
+    times: int  # how many calls missed it
+    lag: int | None = None  # distance at the first miss, its step's lower end
 
     def line(self, *, several: bool) -> str:
-        """Itself in a line: where, if there are several conversations, what, said and needed."""
+        """One line: the fact, where it was stated and needed; ``several`` adds the conversation."""
         where = f"{shorten(clean(self.conversation), _LONGEST)}: " if several else ""
         what = shorten(clean(f"{self.type} {self.fact}"), _LONGEST)
         stated = (
@@ -45,16 +45,16 @@ class Miss(NamedTuple):
 
 @dataclass(frozen=True)
 class Misses:
-    """What was missed in some runs."""
+    """The misses of some runs."""
 
     needs: int  # how often calls needed a fact
-    missed: int  # how often in vain
+    missed: int  # how often it was missing
     count: int  # how many facts were missed
-    facts: tuple[Miss, ...]  # some of them, the most often missed first
-    explain: str = ""  # the command that shows a run of the first one, call by call
+    facts: tuple[Miss, ...]  # the most often missed ones
+    explain: str = ""  # the command that shows a run of the first fact, call by call
 
     def lines(self, *, several: bool) -> Iterator[str]:
-        """A headline, a line a fact, and how many more there are."""
+        """A headline, one line per fact, and the number of further ones."""
         if not self.needs:
             return
         yield (
@@ -68,7 +68,7 @@ class Misses:
 
 
 def is_memory(metric: str) -> bool:
-    """Whether a metric becomes worse where facts are lost."""
+    """Whether losing facts makes a metric worse."""
     return metric in _MEMORY
 
 
@@ -80,20 +80,20 @@ def misses(
     runs: Iterable[Run] | None = None,
     metric: str = "",
 ) -> Misses:
-    """What was missed in all runs or in some, of all types of facts or of one.
+    """The misses of all or some runs, for all types of facts or one.
 
     Parameters
     ----------
     results
-        What an experiment found.
+        The results of an experiment.
     type
         A type of fact; "" for all.
     most
-        How many facts are named.
+        How many facts are listed.
     runs
         Some of its runs.
     metric
-        What fell: facts that were missed at its lag are named before others.
+        The metric that fell: facts missed at its distance come first.
     """
     needs = 0
     by_fact: dict[tuple[str, str, str], tuple[Miss, Run]] = {}
@@ -101,13 +101,13 @@ def misses(
         for key, needed, miss in _needed(run, type):
             needs += needed
             if miss.times:
-                # In each replay of a conversation it is the same fact.
+                # All replays of a conversation share the fact.
                 both, first = by_fact.get(key, (miss._replace(times=0), run))
                 call, lag = min((both.call, both.lag), (miss.call, miss.lag), key=lambda c: c[0])
                 times = both.times + miss.times
                 by_fact[key] = both._replace(call=call, lag=lag, times=times), first
     least = _LAGS.get(metric, 0)
-    # Of equal ones those of the first conversation, in its order: sorting keeps it.
+    # Sorting is stable: ties keep the order of conversations.
     rows = sorted(by_fact.values(), key=lambda row: ((row[0].lag or 0) < least, -row[0].times))
     return Misses(
         needs,
@@ -119,7 +119,7 @@ def misses(
 
 
 def _needed(run: Run, type: str) -> Iterator[tuple[tuple[str, str, str], int, Miss]]:
-    """Of each fact of a run what it is known by, how often it was needed, and its misses."""
+    """For each fact of a run: its key, the number of needs, and its misses."""
     facts = run.rows.get("facts")
     if facts is None or not len(facts):
         return
@@ -136,7 +136,7 @@ def _needed(run: Run, type: str) -> Iterator[tuple[tuple[str, str, str], int, Mi
 
 
 def _explain(run: Run, results: Results) -> str:
-    """The command that shows a run, or ""; where a recording lies the store does not know."""
+    """The command that shows a run; "" for recordings, whose path the store does not have."""
     scenario = run.source.partition("(")[0].removesuffix(f"-{run.seed}") == run.scenario
     source = run.source.removesuffix(f"-{run.seed}")
     arguments = [source if scenario else "TRANSCRIPT", "--strategies", run.label or run.strategy]
@@ -147,4 +147,4 @@ def _explain(run: Run, results: Results) -> str:
     arguments += ["--seed", str(run.seed)] if run.seed else []
     command = f"compactlab explain {' '.join(shlex.quote(clean(each)) for each in arguments)}"
     command += "" if scenario else f"  # TRANSCRIPT: that of {clean(run.source)}"
-    return command if len(command) <= _COMMAND else ""  # nobody could use a part of it
+    return command if len(command) <= _COMMAND else ""  # a truncated command is useless

@@ -1,4 +1,4 @@
-"""What a gate found: its words, and its outputs for people, programs and CI."""
+"""The findings of a gate in words, and its outputs for people, programs and CI."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ _NONE = "no value"
 _DIGITS = 6
 _NAMED = 8
 
-# What a gate found in words; names that come from outside are marked, as in a document.
+# Findings in words; external names are marked, as in a document.
 
 
 def headline(verdict: Verdict) -> str:
-    """The outcome, how many rules it is of, and which metrics it says nothing of."""
+    """The outcome, the number of rules, and the metrics without any value."""
     findings = verdict.findings
     if not findings:
         return f"gate: {verdict.word}"
@@ -75,7 +75,7 @@ def headline(verdict: Verdict) -> str:
 
 
 def subject_of(finding: Finding, verdict: Verdict) -> str:
-    """A strategy with its model, and with its summariser where there are several."""
+    """A strategy with its model, and its summariser if there are several."""
     subject = finding.subject
     if subject is None:
         return "nothing"
@@ -84,12 +84,12 @@ def subject_of(finding: Finding, verdict: Verdict) -> str:
 
 
 def _brief(text: str) -> str:
-    """A name, not longer than helps."""
+    """A name, truncated."""
     return name(brief(text))
 
 
 def _group(findings: Sequence[Finding], verdict: Verdict) -> str:
-    """How many findings follow from the same, and from what."""
+    """How many findings follow from the same cause, and which."""
     first = findings[0]
     of = f" of {subject_of(first, verdict)}" if first.follows == "strategy" else ""
     return f"{counted(len(findings), 'check')}{of}: {name(first.reason)}"
@@ -101,7 +101,7 @@ def _causes(verdict: Verdict) -> list[str]:
 
 
 def figures_of(finding: Finding) -> str:
-    """What was and what is; "" where there is neither."""
+    """The old and the new figure; "" if there is neither."""
     if finding.before is None and finding.after is None:
         return ""
     share = METRICS[finding.demand.rule.metric].unit == "share"
@@ -119,7 +119,7 @@ def figures_of(finding: Finding) -> str:
 
 
 def details_of(finding: Finding) -> Iterator[str]:
-    """Details of a finding, a sentence each."""
+    """Details of a finding, one sentence each."""
     if finding.reason:
         yield name(finding.reason)
     if finding.span:
@@ -129,12 +129,12 @@ def details_of(finding: Finding) -> Iterator[str]:
 
 
 def text_of(finding: Finding) -> str:
-    """Its figures and details in a line."""
+    """Figures and details in one line."""
     return "; ".join(filter(None, [figures_of(finding), *details_of(finding)]))
 
 
 def moves_of(finding: Finding) -> str:
-    """The conversations that changed most, or are worst where none has changed."""
+    """The conversations that changed most, or the worst ones if none changed."""
     moves = "; ".join(moved_of(finding))
     return f"{_kind_of_moves(finding)}: {moves}" if moves else ""
 
@@ -146,7 +146,7 @@ def _kind_of_moves(finding: Finding) -> str:
 
 
 def moved_of(finding: Finding) -> Iterator[str]:
-    """Conversations and what became of their figures."""
+    """Conversations with their old and new figures."""
     for move in finding.moved:
         share = METRICS[finding.demand.rule.metric].unit == "share"
         was, is_ = apart(move.before, move.after, share=share)
@@ -155,14 +155,14 @@ def moved_of(finding: Finding) -> Iterator[str]:
 
 
 def _scenarios(finding: Finding) -> str:
-    """Over which scenarios it was asked; "" for all."""
+    """The scenarios that the rule covers; "" for all."""
     if finding.demand.scenario == ANY:
         return ""
     return f"over scenarios {listed([*map(_brief, finding.demand.scenario)])}"
 
 
 def lost_of(finding: Finding) -> Iterator[str]:
-    """The facts that were lost with a figure, a line each, and the command that shows how."""
+    """The facts lost with a figure, one line each, and the command that shows how."""
     if finding.lost is not None:
         several = len({miss.conversation for miss in finding.lost.facts}) > 1
         yield from map(name, finding.lost.lines(several=several))
@@ -183,9 +183,9 @@ def _of_span(span: Span, metric: str) -> Iterator[str]:
 
 
 def _difference(rule: Rule, before: float, after: float) -> str:
-    """By how much a figure moved: a share in points, all else as a share of what it was.
+    """The change of a figure: points for shares, else relative to the old one.
 
-    Where a rule limits it in the figure's own unit, in that.
+    If a rule limits it in the figure's unit, the change is in that unit.
     """
     if METRICS[rule.metric].unit == "share":
         return f"{_signed((after - before) * 100)} points"
@@ -198,7 +198,7 @@ def _difference(rule: Rule, before: float, after: float) -> str:
 
 
 def _allowed(finding: Finding) -> str:
-    """How far a rule lets a figure move."""
+    """The change that a rule allows."""
     rule = finding.demand.rule
     if not rule.relative or rule.exact:
         return ""
@@ -211,7 +211,7 @@ def _signed(value: float) -> str:
 
 
 def number(value: float | None, digits: int = _DIGITS) -> str:
-    """A figure as short as it can be compared with a rule.
+    """A figure, as short as a comparison with a rule permits.
 
     Examples
     --------
@@ -230,7 +230,7 @@ def number(value: float | None, digits: int = _DIGITS) -> str:
 
 
 def apart(one: float | None, other: float | None, *, share: bool = False) -> tuple[str, str]:
-    """Two figures with so many digits that they look different if they are; shares in percent.
+    """Two figures with enough digits to look different if they are; shares in percent.
 
     Examples
     --------
@@ -251,7 +251,7 @@ def _percent(value: float | None, digits: int) -> str:
 
 # For the terminal: short, causes first.
 
-# The terminal shows so many failures; files have all.
+# The terminal shows up to this many failures; files have all.
 _MOST = 30
 _MARKS: dict[Outcome, tuple[str, Tone]] = {
     Outcome.HOLDS: ("ok", "good"),
@@ -265,7 +265,7 @@ _IN_FULL = "--markdown, --json and --junit show all"
 
 
 def in_short(verdict: Verdict) -> Document:
-    """What a gate found, for a terminal: of what only follows from a cause, how many."""
+    """The findings for a terminal: those that follow from a cause are only counted."""
     failed = verdict.shown
     spans = [finding for finding in verdict.findings if finding.holds and finding.span]
     lines = [
@@ -300,12 +300,12 @@ def _finding(finding: Finding, verdict: Verdict) -> tuple[Sentence, ...]:
 
 
 def _direction(finding: Finding) -> str:
-    """Whether it is worse or better, where what is asked allows neither."""
+    """Whether the change is worse or better, if the rule allows neither."""
     failed = finding.outcome in (Outcome.REGRESSED, Outcome.CHANGED)
     return finding.direction if failed and finding.demand.rule.exact else ""
 
 
-# What a gate found, in full: for a comment on a pull request, for a step's summary, as JSON.
+# The full findings: for a comment on a pull request, a step's summary, or JSON.
 
 _SIGNS = {
     Outcome.HOLDS: "\N{WHITE HEAVY CHECK MARK}",
@@ -317,7 +317,7 @@ _SIGNS = {
 
 
 def report(verdict: Verdict) -> Document:
-    """What a gate found: what failed in a table, the rest folded up."""
+    """Report the findings: failures in a table, the rest collapsed."""
     blocks: list[Block] = [
         Heading(capitalised(headline(verdict))),
         sentences(
@@ -353,7 +353,7 @@ def _lost(finding: Finding, lost: Misses, verdict: Verdict) -> Iterator[Block]:
 
 
 def _findings(verdict: Verdict) -> dict[str, Any]:
-    """All findings, in the order of the rules; figures in full, infinite ones as text."""
+    """All findings in the order of the rules; full precision, infinities as text."""
     return {
         "verdict": verdict.word,
         "exit_code": verdict.code,
@@ -412,16 +412,16 @@ def _number(value: float | None) -> float | str | None:
     return plain(value)
 
 
-# What a gate found, as JUnit's XML: a test case a rule and strategy.
+# The findings as JUnit XML: one test case per rule and strategy.
 
 _SUITE = "compactlab gate"
 
 
 def junit(verdict: Verdict) -> bytes:
-    """Write what a gate found for whatever shows the results of tests.
+    """Write the findings as JUnit XML for viewers of test results.
 
-    What regressed or changed is a failure; what cannot be judged, or is inconclusive, is an error.
-    So is each obstacle, with a case of its own.
+    A regression or change is a failure. A rule that cannot be judged or is inconclusive is an
+    error. So is each obstacle, with its own test case.
     """
     cases = [
         *(_stopped(f"obstacle {n}", reason) for n, reason in enumerate(verdict.obstacles, 1)),
@@ -456,7 +456,7 @@ def _stopped(title: str, reason: str) -> Element:
 
 
 def _case(finding: Finding, verdict: Verdict) -> Element:
-    # Of two cases of one name, whoever shows them may show one.
+    # Viewers may show only one of two cases with the same name.
     where = f", {_scenarios(finding)}" if _scenarios(finding) else ""
     title, subject = f"{clean(finding.name)}{where}", subject_of(finding, verdict)
     case = _test(with_names(title), with_names(subject))
@@ -473,19 +473,19 @@ def _case(finding: Finding, verdict: Verdict) -> Element:
     return case
 
 
-# What a gate found, as workflow commands of GitHub Actions: notes on the page of a run.
+# The findings as workflow commands of GitHub Actions: annotations on a run's page.
 
-# GitHub shows so many of a step; the last one says how many more there are.
+# GitHub shows this many per step; the last one says how many more there are.
 _SHOWN = 10
-# What GitHub takes as the summary of a step, in bytes.
+# The maximum size of a step's summary on GitHub, in bytes.
 _SUMMARY = 1024 * 1024
 _CUT = "\n\nThe rest was too long for this page.\n"
 
 
 def commands(verdict: Verdict) -> list[str]:
-    """Workflow commands, a line each: an error for each obstacle and for each rule that fails.
+    """Workflow commands, one per line: an error for each obstacle and each failed rule.
 
-    Rules that only fail for a cause that is shown anyway are one command, with their number.
+    Rules that only fail for a cause shown elsewhere share one command with their number.
     """
     messages = [("gate: cannot judge", cause) for cause in _causes(verdict)]
     messages += (_annotation(finding, verdict) for finding in verdict.shown)
@@ -503,7 +503,7 @@ def _annotation(finding: Finding, verdict: Verdict) -> tuple[str, str]:
 
 
 def command(kind: str, title: str, message: str) -> str:
-    r"""A workflow command, in which nothing of its texts can begin another one.
+    r"""A workflow command; its texts are escaped, so they cannot start another one.
 
     Examples
     --------
@@ -524,7 +524,7 @@ def _property(text: str) -> str:
 
 
 def summary(markdown: str) -> str:
-    """Markdown as the summary of a step may be long: cut at a line, if it is longer.
+    """Markdown cut at a line to the maximum size of a step's summary.
 
     Examples
     --------

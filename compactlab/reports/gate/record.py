@@ -1,4 +1,4 @@
-"""A record: of one run, the figures that a gate looks at, and what it needed and held."""
+"""A record: the figures of one run that a gate compares, and its needs and needs met."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.run import Run
 from compactlab.sim.store.tables import CALLS
 
-# Names that come from outside, as they are shown: short, and harmless.
+# External names as they are shown: short and harmless.
 
 _LONGEST = 80
 _NAMED = 3
 
 
 def brief(name: str) -> str:
-    r"""A name that is no longer than helps, without anything that is not seen.
+    r"""A truncated name without invisible characters.
 
     Examples
     --------
@@ -31,7 +31,7 @@ def brief(name: str) -> str:
 
 
 def some(names: list[str]) -> str:
-    """The first names of a list, and how many more there are."""
+    """The first names of a list, and the number of further ones."""
     return enumerated([*map(brief, names[:_NAMED]), *names[_NAMED:]], _NAMED)
 
 
@@ -39,7 +39,7 @@ Needs = Mapping[str, tuple[int, int]]
 """Needs, and needs met, by type of fact."""
 
 NEED = "amnesia_need"
-# The headline of memory, and what stands beside it; see compactlab.reports.analysis.comparison.
+# The primary metric of memory and related ones; see compactlab.reports.analysis.comparison.
 HEADLINE = RECALL[20_000]
 BESIDE = RECALL[10_000], RECALL[40_000]
 REUSE = "prefix_reuse"
@@ -47,40 +47,40 @@ REUSE = "prefix_reuse"
 
 @dataclass(frozen=True, order=True)
 class Subject:
-    """What is judged: a strategy under a model and a summariser."""
+    """The unit of judgement: a strategy under a model and a summariser."""
 
     strategy: str
     model: str
     summarizer: str
-    label: str = field(compare=False)  # distinguishes nothing
+    label: str = field(compare=False)  # not part of the identity
 
 
 @dataclass(frozen=True)
 class Record:
-    """What is kept of a run."""
+    """What a baseline holds of a run."""
 
     scenario: str
     conversation: str
     seed: int
     figures: Mapping[str, float | None] = field(default_factory=dict)
-    needs: Needs = field(default_factory=dict)  # without the types that nothing needed
-    prompt: tuple[int, int] = (0, 0)  # tokens read, and tokens not read
-    failed: str = ""  # an error; then there are no figures
+    needs: Needs = field(default_factory=dict)  # without types that nothing needed
+    prompt: tuple[int, int] = (0, 0)  # tokens read from the cache, and not read
+    failed: str = ""  # an error; a failed run has no figures
 
     @property
     def case(self) -> Case:
-        """What it was over."""
+        """The case of the run."""
         return self.scenario, self.conversation, self.seed
 
     def value(self, metric: str, type: str = "") -> float | None:
-        """One of its figures; of a type of fact, the share of its needs that is not met."""
+        """One of its figures; for a type of fact, the share of needs that are not met."""
         if not type:
             return self.figures.get(metric)
         needs, met = self.needs.get(type, (0, 0))
         return (needs - met) / needs if needs else None
 
     def run(self, type: str = "") -> Run:
-        """The record as a run, so that figures are put together as reports do it."""
+        """The record as a run, so that it is aggregated like runs in reports."""
         figures = {NEED: self.value(NEED, type)} if type else dict(self.figures)
         rows = {}
         if REUSE in figures:
@@ -99,7 +99,7 @@ class Record:
 
 
 def record_of(run: Run, metrics: Iterable[str]) -> Record:
-    """What a gate keeps of a run."""
+    """The record of a run."""
     if run.status != "ok":
         return Record(run.scenario, run.conversation, run.seed, failed=run.error or run.status)
     figures = {name: _figure(name, run.metrics.get(name)) for name in metrics}
@@ -111,7 +111,7 @@ def record_of(run: Run, metrics: Iterable[str]) -> Record:
 
 
 def _figure(name: str, value: float | None) -> float | None:
-    """A figure in the form that it has in a file: counts are whole, whoever has measured them."""
+    """A figure in its form in files: counts are integers, even those of plug-in metrics."""
     if value is None or math.isnan(value):
         return None
     counted = METRICS[name].unit in ("tokens", "calls", "compactions", "summaries", "messages")

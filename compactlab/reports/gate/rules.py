@@ -1,4 +1,4 @@
-"""Rules as text: how far a figure may move from a baseline, and of which runs that is asked."""
+"""Rules as text: how far a figure may move from a baseline, and for which runs."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from compactlab.sim.metrics import METRICS
 #
 # ::
 #
-#     +2%   +0.02     may rise by at most so much (of what it was, or in its own unit)
-#     -5%   -0.05     may fall by at most so much
-#     == 0  <= 6  >= 0.9  < 1  > 0    must stand so, whatever it was
-#     exact           must be what it was, conversation by conversation
+#     +2%   +0.02     may rise by at most this much (relative, or in its own unit)
+#     -5%   -0.05     may fall by at most this much
+#     == 0  <= 6  >= 0.9  < 1  > 0    must satisfy this, whatever the baseline
+#     exact           must equal the baseline, conversation by conversation
 
 T = TypeVar("T")
 _EXACT = "exact"
@@ -35,14 +35,14 @@ _SLIP = re.compile(
 _MEANT = {"=<": "<=", "=>": ">=", "\N{LESS-THAN OR EQUAL TO}": "<=",
           "\N{GREATER-THAN OR EQUAL TO}": ">="}  # fmt: skip
 _FORMS = "'+2%', '+0.02', '-5%', '== 0', '<= 6', '>= 0.9', '< 1', '> 0' or 'exact'"
-# Digits that sums in another order may change; what decides may not hang on them.
+# Smaller differences come from the order of sums and must not decide.
 _RELATIVE, _ABSOLUTE = 1e-9, 1e-12
 
 
 class Outcome(StrEnum):
-    """What came of a rule; whatever is not ``HOLDS`` is no pass.
+    """The outcome of a rule; only ``HOLDS`` is a pass.
 
-    What has changed where no rule is given is no regression: it may have become better.
+    Without rules, a changed figure is CHANGED and no regression: it may be better.
     """
 
     HOLDS = "holds"
@@ -54,7 +54,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Judgement:
-    """What came of a rule, and in a few words why."""
+    """The outcome of a rule, with a short reason."""
 
     outcome: Outcome
     reason: str = ""
@@ -67,11 +67,11 @@ class Judgement:
 
 @dataclass(frozen=True)
 class Rule:
-    """What one metric may do."""
+    """The limit of one metric."""
 
     metric: str
     sign: str  # + or - for a change, a comparison, or exact
-    amount: float = 0.0  # in the metric's unit, or a share where percent
+    amount: float = 0.0  # in the metric's unit, or a share if ``percent``
     percent: bool = False
 
     @classmethod
@@ -104,7 +104,7 @@ class Rule:
 
     @property
     def text(self) -> str:
-        """The rule, as it is written.
+        """The rule in its normal form.
 
         Examples
         --------
@@ -113,7 +113,7 @@ class Rule:
         """
         if self.sign == _EXACT:
             return _EXACT
-        # Of what was a percentage no more digits than it had.
+        # Rounding removes digits that the conversion from percent added.
         number = round(self.amount * 100, 9) if self.percent else self.amount
         whole = number.is_integer() and abs(number) < 1e15
         shown = f"{int(number)}" if whole else repr(number)
@@ -127,22 +127,22 @@ class Rule:
 
     @property
     def relative(self) -> bool:
-        """Whether it says how far a figure may move: then a baseline is needed."""
+        """Whether it limits a change, so that a baseline is needed."""
         return self.sign in ("+", "-", _EXACT)
 
     @property
     def upper(self) -> bool:
-        """Whether it is a ceiling: what lies above the limit breaks it."""
+        """Whether it is an upper limit."""
         return self.sign in ("+", "<=", "<", "==")
 
     @property
     def lower(self) -> bool:
-        """Whether it is a floor."""
+        """Whether it is a lower limit."""
         return self.sign in ("-", ">=", ">", "==")
 
     @property
     def lopsided(self) -> bool:
-        """Whether it only limits how far the figure may become better, so that it guards nothing.
+        """Whether it only limits improvements, so that it guards nothing.
 
         Examples
         --------
@@ -153,17 +153,17 @@ class Rule:
         return (self.sign, better) in (("-", "lower"), ("+", "higher"))
 
     def limit(self, before: float | None = None) -> float:
-        """Up to where, or down to where, a figure may go."""
+        """The largest or smallest figure that the rule allows."""
         if not self.relative:
             return self.amount
         assert before is not None, "a rule on a change needs what was before"
         if self.exact or math.isinf(before):
-            return before  # no step away from infinity, nor a share of it
+            return before  # an infinite figure has no steps or shares
         step = self.amount * abs(before) if self.percent else self.amount
         return before + step if self.sign == "+" else before - step
 
     def judge(self, before: float | None, after: float | None) -> Judgement:
-        """Judge a figure that has no noise.
+        """Judge a figure without noise.
 
         Examples
         --------
@@ -179,7 +179,7 @@ class Rule:
         return Judgement(Outcome.HOLDS if within else Outcome.REGRESSED)
 
     def judge_between(self, before: float | None, low: float, high: float) -> Judgement:
-        """Judge a figure of which only an interval is known."""
+        """Judge a figure by its interval."""
         if missing := self._valueless(before, high):
             return missing
         limit = self.limit(before)
@@ -192,7 +192,7 @@ class Rule:
         return Judgement(Outcome.REGRESSED)
 
     def _valueless(self, before: float | None, after: float | None) -> Judgement | None:
-        """The judgement if a figure has no value, as a spike has none without compactions."""
+        """The judgement if a figure has no value, e.g. a spike without compactions."""
         was, is_ = (value is not None and not math.isnan(value) for value in (before, after))
         if is_ and (was or not self.relative):
             return None
@@ -216,7 +216,7 @@ class Rule:
 
 
 def same(before: float | None, after: float | None) -> bool:
-    """Whether two figures are equal but for the digits that the order of a sum may change.
+    """Whether two figures are equal up to rounding errors of sums.
 
     Examples
     --------
@@ -226,12 +226,12 @@ def same(before: float | None, after: float | None) -> bool:
     if before is None or after is None:
         return before is after
     if float(before).is_integer() and float(after).is_integer():
-        return before == after  # counts have no digits that a sum could change
+        return before == after  # counts have no rounding errors
     return math.isclose(before, after, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
 
 
 def _outside(metric: str, sign: str, amount: float, percent: bool) -> str:
-    """Why no figure could ever break a rule, or none could ever meet it; "" if neither."""
+    """Why no figure can break a rule, or none can meet it; "" if neither."""
     if not math.isfinite(amount):
         return "the number is too large"
     if sign not in ("+", "-"):
@@ -243,7 +243,7 @@ def _outside(metric: str, sign: str, amount: float, percent: bool) -> str:
 
 
 def _no_rule(text: str) -> str:
-    """Say that a text is no rule, and which one is probably meant."""
+    """Report that a text is no rule, and suggest the one that is probably meant."""
     shown = repr(text if len(text) <= 40 else f"{text[:40]}...")
     match = _SLIP.fullmatch(text)
     place = re.fullmatch(rf"{_PLACE.pattern}\s*%", text)
@@ -257,26 +257,26 @@ def _no_rule(text: str) -> str:
     return f"{shown} is no rule; write {_FORMS}"
 
 
-# A demand: a rule, and of which runs it is asked.
+# A demand: a rule and the runs that it covers.
 
 ANY = ("*",)
 
 
 @dataclass(frozen=True)
 class Demand:
-    """A rule with its selectors; each of these is a list of patterns, of which one must fit."""
+    """A rule with its selectors: each is a list of patterns, one of which must match."""
 
     rule: Rule
-    strategy: tuple[str, ...] = ANY  # short names, full specs, or names without fields
+    strategy: tuple[str, ...] = ANY  # labels, full specs, or names without fields
     model: tuple[str, ...] = ANY
     summarizer: tuple[str, ...] = ANY
     scenario: tuple[str, ...] = ANY  # conversations of all that match are judged together
     type: tuple[str, ...] = ()  # empty: all facts together
     place: str = ""  # in the file of rules
-    ruled: bool = True  # whether somebody asks it; else nothing may change, as there are no rules
+    ruled: bool = True  # whether it comes from a user's rule; without rules, nothing may change
 
     def fits(self, subject: Subject) -> bool:
-        """Whether it is asked of a strategy under its model and summariser.
+        """Whether it covers a strategy under its model and summariser.
 
         Examples
         --------
@@ -291,17 +291,17 @@ class Demand:
         )
 
     def covers(self, record: Record) -> bool:
-        """Whether it is asked of a run of such a subject."""
+        """Whether it covers a run of a matching subject."""
         return fitting(record.scenario, self.scenario)
 
     def types(self, known: Iterable[str]) -> tuple[str, ...]:
-        """The types of fact that it is asked of apart; "" alone for all together."""
+        """The types of fact that it covers separately; only "" for all together."""
         return tuple(name for name in known if fitting(name, self.type)) if self.type else ("",)
 
     def idle(
         self, held: Mapping[Subject, Mapping[Case, Record]], types: Iterable[str]
     ) -> list[str]:
-        """The patterns that fit nothing at all, each with what it is to fit."""
+        """The patterns that match nothing, each with what it should match."""
         records = [record for own in held.values() for record in own.values()]
         known = {
             "strategy": {name for subject in held for name in names_of(subject)},
@@ -319,7 +319,7 @@ class Demand:
 
     @property
     def narrowed(self) -> str:
-        """Of what it is asked, in words; "" for everything."""
+        """Its selectors in words; "" without any."""
         asked = {
             "strategy": self.strategy,
             "scenario": self.scenario,
@@ -335,7 +335,7 @@ class Demand:
 
 
 def gains_only(rules: Sequence[Rule]) -> str:
-    """What is wrong with the rules on a metric, if they only limit gains; "" if they guard it.
+    """The error message if the rules on a metric only limit gains; "" if they guard it.
 
     Examples
     --------
@@ -353,12 +353,12 @@ def gains_only(rules: Sequence[Rule]) -> str:
 
 
 def fitting(name: str, patterns: Iterable[str]) -> bool:
-    """Whether one of some patterns fits a name, or is the name: specs hold brackets."""
+    """Whether a pattern matches a name or equals it: specs contain brackets."""
     return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def names_of(subject: Subject) -> tuple[str, str, str]:
-    """What a strategy may be called: by its short name, its full one, and without its fields."""
+    """The names of a strategy: its label, its spec, and its name without fields."""
     return subject.label, subject.strategy, bare(subject.strategy)
 
 
@@ -376,7 +376,7 @@ def bare(spec: str) -> str:
 def same_kind(
     ours: Iterable[T], theirs: Iterable[T], kind: Callable[[T], object]
 ) -> Iterator[tuple[list[T], list[T]]]:
-    """Strategies of two sides by their kind, as far as both sides have it."""
+    """Strategies of two sides grouped by kind, for the kinds on both sides."""
     groups: dict[object, tuple[list[T], list[T]]] = {}
     for side, strategies in enumerate((ours, theirs)):
         for each in strategies:
@@ -385,7 +385,7 @@ def same_kind(
 
 
 def unchanged(metrics: Collection[str], types: Iterable[str]) -> list[Demand]:
-    """What is asked without a file of rules: every figure is what it was."""
+    """The demands without rules: every figure is unchanged."""
     whole = [Demand(Rule(name, "exact"), ruled=False) for name in metrics]
     if NEED not in metrics:
         return whole

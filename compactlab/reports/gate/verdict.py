@@ -1,4 +1,4 @@
-"""What a gate finds: of each rule and strategy whether it holds, and of all together."""
+"""The verdict of a gate: whether each rule holds for each strategy, and the outcome of all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _ORDER = (
     Outcome.INCONCLUSIVE,
     Outcome.HOLDS,
 )
-# Of what has changed, in this order: memory and money before all that they follow from.
+# The order of changed metrics: memory and cost before those that follow from them.
 _FIRST = (HEADLINE, "cost_usd", NEED, "rejected_calls", "structural_validity")
 
 Follows = Literal["", "baseline", "strategy"]
@@ -29,16 +29,16 @@ _DIRECTIONS: tuple[Direction, ...] = ("worse", "", "better")
 
 @dataclass(frozen=True)
 class Move:
-    """A conversation, and what became of its figure."""
+    """A conversation with its old and new figure."""
 
     conversation: str
-    before: float | None  # mean over replays; None: no value
+    before: float | None  # mean over replays; None without a value
     after: float | None
 
 
 @dataclass(frozen=True)
 class Span:
-    """Between which values a figure lies now, by the differences of conversations."""
+    """The interval of a figure, from the differences of conversations."""
 
     low: float | None = None  # 95 % interval, in the metric's unit
     high: float | None = None
@@ -50,19 +50,19 @@ class Span:
 
 @dataclass(frozen=True)
 class Finding:
-    """What came of one rule for one strategy, model, summariser and type of fact."""
+    """The result of one rule for one strategy, model, summariser and type of fact."""
 
     demand: Demand
-    subject: Subject | None  # None: the rule fits no run
+    subject: Subject | None  # None: the rule covers no run
     outcome: Outcome
     reason: str = ""
-    type: str = ""  # of fact; "": all
-    before: float | None = None  # as reports give it
+    type: str = ""  # type of fact; "": all
+    before: float | None = None  # as in reports
     after: float | None = None
-    span: Span | None = None  # if it was judged by one
+    span: Span | None = None  # if it was judged by an interval
     moved: tuple[Move, ...] = ()  # the worst first
-    follows: Follows = ""  # what it only follows from, and is shown once
-    lost: Misses | None = None  # facts that were lost with it, told once of a strategy
+    follows: Follows = ""  # the cause that it follows from and that is shown once
+    lost: Misses | None = None  # facts lost with it, listed once per strategy
 
     @property
     def holds(self) -> bool:
@@ -71,7 +71,7 @@ class Finding:
 
     @property
     def direction(self) -> Direction:
-        """Whether its figure has become worse or better; "" where neither can be said.
+        """Whether its figure has become worse or better; "" if unknown.
 
         Examples
         --------
@@ -89,12 +89,12 @@ class Finding:
 
     @property
     def valueless(self) -> bool:
-        """Whether it passes, and there is nothing that could have failed."""
+        """Whether it passes because there is no value that could fail."""
         return self.holds and self.before is None and self.after is None
 
     @property
     def name(self) -> str:
-        """The rule in words: metric, type and what is asked, if anybody asks.
+        """The rule in words: metric, type and limit, if it has one.
 
         Examples
         --------
@@ -109,12 +109,12 @@ class Finding:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a gate."""
+    """The result of a gate."""
 
     findings: tuple[Finding, ...] = ()
     obstacles: tuple[str, ...] = ()
     remarks: tuple[str, ...] = ()
-    absent: tuple[str, ...] = ()  # metrics that a baseline usually holds, and this one does not
+    absent: tuple[str, ...] = ()  # metrics that baselines usually have, and this one lacks
 
     @property
     def code(self) -> int:
@@ -132,7 +132,7 @@ class Verdict:
 
     @property
     def valueless(self) -> tuple[str, ...]:
-        """The metrics that have no value in any run, so that what is asked of them asks nothing."""
+        """The metrics without a value in any run, whose rules therefore check nothing."""
         known = {f.demand.rule.metric for f in self.findings if not f.valueless}
         empty = dict.fromkeys(f.demand.rule.metric for f in self.findings if f.valueless)
         return tuple(name for name in empty if name not in known)
@@ -148,18 +148,18 @@ class Verdict:
 
     @property
     def failed(self) -> list[Finding]:
-        """The findings that are no pass: what regressed first, then what cannot be judged."""
+        """The findings that do not pass: regressions first, then what cannot be judged."""
         return in_order(finding for finding in self.findings if not finding.holds)
 
     @property
     def shown(self) -> list[Finding]:
-        """The findings that are no pass, without those that are only counted."""
+        """The failed findings, without those that are only counted."""
         folded = {id(finding) for each in self.folded for finding in each}
         return [finding for finding in self.failed if id(finding) not in folded]
 
     @property
     def folded(self) -> list[list[Finding]]:
-        """Findings that only follow from something that is shown anyway, grouped by it."""
+        """Findings that follow from a cause shown elsewhere, grouped by it."""
         groups: dict[tuple[str, Subject | None], list[Finding]] = {}
         for finding in self.findings:
             if finding.follows:
@@ -169,7 +169,7 @@ class Verdict:
 
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings, the most urgent first, of changes what is worse; else as they come."""
+    """Findings, the most urgent first; of changes, the worse first; else in their order."""
     return sorted(findings, key=_urgency)
 
 

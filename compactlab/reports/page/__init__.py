@@ -1,1 +1,1 @@
-"""The page for a design review: one file, which works alone and runs one script, its own."""
+"""The page for a design review: one self-contained file with its own script."""

@@ -1,4 +1,4 @@
-"""The bounds of a comparison on a line of their own: none of them is a strategy to choose."""
+"""The sentence on the bounds of a comparison, which are not strategies to choose."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, listed, show
 
-# What is not known without a bound.
+# What is unknown without each bound.
 _NEEDED = {
     "keep_all": "which calls are torn in the log itself, and whether compaction is needed",
     "keep_none": "what forgetting looks like",
@@ -17,7 +17,7 @@ _NEEDED = {
 
 
 def bounds(comparison: Comparison) -> Iterator[str]:
-    """Say what the bounds cost and recall, and which of them are not known."""
+    """Say what the bounds cost and recall, and what is unknown without the missing ones."""
     if told := [_told(comparison, row) for row in comparison.beside]:
         yield f"Bounds: {listed(told)}."
     for bound, reason in comparison.unknown.items() if comparison.rows else ():
@@ -38,7 +38,7 @@ def _told(comparison: Comparison, row: Row) -> str:
 
 
 def window_on(row: Row) -> str:
-    """On how many of its calls, in all replays, a strategy exceeds the window."""
+    """On how many calls, over all replays, a strategy exceeds the window."""
     over = sum(run.metrics["overflows"] or 0 for run in row.runs)
     calls = counted(sum(int(run.metrics["calls"] or 0) for run in row.runs), "call")
     return f"the context window on {over:,.0f} of {calls}"

@@ -1,4 +1,4 @@
-"""The verdict in some thirty lines: for a terminal, and for the comment on a pull request."""
+"""The verdict in about thirty lines, for a terminal or a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ from compactlab.reports.render.text import NONE, capitalised, counted, show
 from compactlab.sim.store.results import Results
 
 LINES = 32
-# So many rows matter at most, besides those of the user's own; so few are all shown.
+# The maximum number of rows, besides the user's own; up to FEW strategies are all shown.
 ROWS, FEW = 8, 20
-# What is no terminal has no width; this is one that mail and logs have.
+# The width where the output is no terminal, such as mail and logs.
 _WIDTH = 110
 POINTS, _RECOVERED = "Δ recall, points", "with recovery USD"
 _CLOSED = "cost_with_recovery_usd"
@@ -65,9 +65,9 @@ _MARKS = {
 def brief(results: Results) -> str:
     """Write the verdict for a terminal, in some thirty lines.
 
-    What is advised, and how far that carries, stands there in any case: a narrow terminal takes
-    more lines, and so do strategies of the user's own. Of several comparisons the first is shown,
-    and whether the others agree.
+    The recommendation and its significance are always shown. A narrow terminal and the user's own
+    strategies need more lines. Of several comparisons it shows the first, and whether the others
+    agree.
     """
     compared = comparisons(results)
     if not compared:
@@ -83,7 +83,7 @@ def brief(results: Results) -> str:
 
 
 def brief_markdown(results: Results) -> str:
-    """The same as GitHub's Markdown, with all its sentences."""
+    """The verdict in GitHub's Markdown, with all its sentences."""
     compared = comparisons(results)
     if not compared:
         return NOTHING
@@ -109,7 +109,7 @@ def _document(advice: Advice, lines: Sequence[str]) -> Document:
 
 
 def _columns(advice: Advice) -> dict[int, Column]:
-    """The columns that say something, by their place; where room is scarce, a high rank goes."""
+    """The columns with information, by index; high ranks are dropped first to save space."""
     comparison, rows = advice.comparison, advice.comparison.rows
     than = name(against(comparison))
     columns = (
@@ -119,7 +119,7 @@ def _columns(advice: Advice) -> dict[int, Column]:
         (advice.reference is not None, Column(f"vs {than}")),
         (True, Column(recall_head(comparison))),
         (any(advice.recalled(row) for row in rows), Column(POINTS, rank=1)),
-        # The closed loop may not have been run.
+        # Only if the closed loop was run.
         (any(row.figures[_CLOSED] is not None for row in rows), Column(_RECOVERED, rank=2)),
     )
     return {n: column for n, (there, column) in enumerate(columns) if there}
@@ -130,14 +130,14 @@ def _tone(role: str) -> Tone:
 
 
 def shown(advice: Advice) -> list[tuple[Row, str]]:
-    """The rows of the verdict, here and on the page: all where there are few, else what matters."""
+    """The rows of the verdict, also on the page: all if they are few, else those that matter."""
     chosen = picks(advice)
     if len(advice.comparison.strategies) <= FEW:
         roles = {row.spec: role for row, role in chosen}
         lines = (row for row in advice.comparison.lines if not row.bound)
         chosen = [(row, roles.get(row.spec, "")) for row in lines]
     wrote = _clients(advice.comparison)
-    # Rows that are alike are one, with all their names.
+    # A row of equal strategies has all their names.
     return sorted(chosen, key=lambda each: wrote.isdisjoint(map(_word, each[0].label.split(", "))))
 
 
@@ -148,7 +148,7 @@ def _word(name: str) -> str:
 def _clients(comparison: Comparison) -> set[str]:
     """The first words of the names of the clients that wrote the logs.
 
-    Their users look for their own row first. A format is called as its client: ``claude-code``.
+    Users look first for the row of their own client. Formats are named like it: ``claude-code``.
     """
     if not comparison.recorded:
         return set()
@@ -156,9 +156,9 @@ def _clients(comparison: Comparison) -> set[str]:
 
 
 def picks(advice: Advice) -> list[tuple[Row, str]]:
-    """The rows that matter, each with what it is, the cheapest first; bounds have a line instead.
+    """The rows that matter with their roles, the cheapest first; bounds are not among them.
 
-    At most eight, of which some are steps of the Pareto front; and all of the user's own.
+    At most eight, including points of the Pareto front; and all of the user's own.
     """
     comparison = advice.comparison
     roles: dict[str, list[str]] = {}
@@ -177,7 +177,7 @@ def picks(advice: Advice) -> list[tuple[Row, str]]:
 
 
 def _roles(advice: Advice) -> Iterator[tuple[Row | None, str]]:
-    """What rows are, the most important first."""
+    """The roles of rows, the most important first."""
     comparison, rows = advice.comparison, advice.comparison.strategies
     enough = f"\N{GREATER-THAN OR EQUAL TO}{ENOUGH:.0%}"
     remembering = [row for row in rows if (row.recall or 0.0) >= ENOUGH]
@@ -198,7 +198,7 @@ def _roles(advice: Advice) -> Iterator[tuple[Row | None, str]]:
 def _of_usable(
     advice: Advice, role: str, least: Callable[[Row], float], row: Row | None, rows: Sequence[Row]
 ) -> str:
-    """A role that is of the usable alone says so where the table has a better number."""
+    """A role; if a row that is not usable beats it, the role says "of N usable"."""
     if row is None or all(least(each) >= least(row) for each in rows):
         return role
     return f"{role} of {len(advice.choices)} usable"
@@ -213,7 +213,7 @@ def _missed(row: Row) -> float:
 
 
 def _spread(advice: Advice, steps: int) -> list[Row]:
-    """So many steps of the front: its ends, its knee, what recalls enough, and between these."""
+    """Up to ``steps`` rows of the front: ends, knee, sufficient recall, then the largest gaps."""
     first = [advice.cheapest, advice.best_recall, advice.knee, advice.enough]
     chosen = [row for row in advice.steps if row in first]
     others = [row for row in advice.steps if row not in first]
@@ -225,14 +225,14 @@ def _spread(advice: Advice, steps: int) -> list[Row]:
 
 
 def _gap(row: Row, chosen: Sequence[Row]) -> float:
-    """How far the recall of a row is from that of the nearest that is chosen."""
+    """The distance of a row's recall from the nearest chosen one."""
     return min((abs((row.recall or 0.0) - (each.recall or 0.0)) for each in chosen), default=0.0)
 
 
 def _sentences(
     results: Results, compared: Sequence[Comparison], advice: Advice
 ) -> tuple[list[str], list[str]]:
-    """What always stands below the table, and what may, the most important first."""
+    """Sentences that are always below the table, and optional ones, the most important first."""
     failed = len(results.failed)
     in_legend = [*for_nothing(compared[0])]
     lines = [line for line in verdict(compared[0], advice) if line not in in_legend]
@@ -243,7 +243,7 @@ def _sentences(
         unfinished(results),
         *inferred_models(compared[0]),
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
-        # The trade-off, the choice here, what is recommended, and how far that carries.
+        # The trade-off, the choice here, the recommendation and its significance.
         *dict.fromkeys((*lines[:_LEADING], *recorded(compared[0]), lines[-1])),
         *unusable([row for row, _ in rows if row.own or few]),
         *advised_alike(compared),
@@ -261,7 +261,7 @@ def _sentences(
 
 
 def _other(comparison: Comparison, compared: Sequence[Comparison]) -> str:
-    """Another comparison in a line."""
+    """Another comparison in one line."""
     advice = Advice(comparison)
     parts = [
         f"{role} {name(row.label)}, {show(row.figures['cost_usd'], 'USD')} USD "
@@ -277,7 +277,7 @@ def _legend(advice: Advice) -> str:
     meanings = dict(_MARKS)
     row = advice.comparison.row("as_recorded")
     if row is not None and (number := unpaid(row)):
-        # Here and not in a sentence of its own: lines are few.
+        # In the same line, because lines are few.
         made = row.value("compactions")
         meanings[PLAYED] += f"; the logs do not bill {number:,} of {made:,.0f} compactions"
     return "; ".join(f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in carried)
@@ -289,7 +289,7 @@ def _cells(advice: Advice, row: Row, role: str) -> list[str]:
         name(f"{row.label} {marks(row)}".strip()),
         role,
         show(row.figures["cost_usd"], "USD"),
-        # What cannot be had saves nothing.
+        # A strategy that is not usable saves nothing.
         (signed(cost) if cost and row.usable else "") or NONE,
         show(row.recall, "share"),
         points(advice.recalled(row)) or NONE,

@@ -1,4 +1,4 @@
-"""Reports of a store by name, and the two for programs: a row a run, and JSON."""
+"""Reports of a store by name, and two for programs: CSV with a row per run, and JSON."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import IDENTITY, Run
 
-# Comma-separated values: one row a run, with everything at full precision.
+# CSV: one row per run, at full precision.
 
-# What else identifies a run, and how it ended.
+# Columns that identify a run, and its outcome.
 TEXTS = ("label", "digest", "loop", "labels", "status", "error")
 
 
 def as_csv(results: Results) -> str:
-    """Write a row a run: its identity, status, error, and all metrics.
+    """Write one row per run: its identity, status, error and all metrics.
 
-    Texts come from strangers' file names. One that a spreadsheet would take for a formula gets an
-    apostrophe before it, and what cannot be seen becomes a replacement character; where ids must
-    be exact, read the JSON.
+    Texts may come from untrusted file names. Texts that a spreadsheet would read as formulas get an
+    apostrophe, and invisible characters become replacement characters. Ids are exact in the JSON
+    only.
     """
     out = StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -46,13 +46,13 @@ def _row(run: Run) -> list[str | int | float | None]:
     return [*texts, *(plain(run.metrics.get(metric)) for metric in METRICS)]
 
 
-# JSON for programs: what a store holds, without its calls.
+# JSON: the contents of a store, without its calls.
 
 
 def as_json(results: Results) -> str:
-    """Write all runs, and what their figures mean, as strict JSON in ASCII.
+    """Write all runs and the meanings of their figures as strict JSON in ASCII.
 
-    Texts are exact. What has no value, and what is no number, is null.
+    Texts are exact. Missing values and NaN are null.
     """
     metrics = {
         name: {"unit": metric.unit, "better": metric.better, "meaning": metric.meaning}
@@ -73,7 +73,7 @@ def as_json(results: Results) -> str:
 
 
 def _parameters(comparison: Comparison) -> dict[str, Any]:
-    """What had no effect under a comparison, and what counted as less than it stands at."""
+    """Parameters without effect, and defaults that a narrowed window reduced."""
     model, window, summarizer = comparison.kind
     return {
         "model": model,
@@ -118,7 +118,7 @@ FORMATS = tuple(_REPORTS)
 
 
 def render(results: Results, format: str) -> str:
-    """Show results."""
+    """Render results in a format."""
     if format not in _REPORTS:
         raise UsageError(unknown("format", format, FORMATS))
     return _REPORTS[format](results)

@@ -1,4 +1,4 @@
-"""The conversations of a comparison, of which a reader chooses one, and their data."""
+"""The conversations of a comparison, which the reader can select, and their data."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 
-# One conversation alone may have another reference.
+# A single conversation may have another reference.
 _COLUMNS = tuple(column for column in COLUMNS if column.key != "of_reference")
 _HEADS = tuple(map(head_of, _COLUMNS))
 
-# So many names are suggested where the one that was asked for is not there.
+# Up to this many ids are suggested if the requested one does not exist.
 _NAMED = 20
 
 
@@ -43,24 +43,24 @@ class Conversation:
 
     comparison: Comparison
     case: Case
-    runs: tuple[Run, ...]  # a run a strategy, those that failed among them
+    runs: tuple[Run, ...]  # one per strategy, including failed ones
 
     @cached_property
     def peak(self) -> float:
         """Tokens of the largest prompt of all its runs."""
         return max((run.metrics.get("prompt_tokens_peak") or 0 for run in self.runs), default=0)
 
-    alike: bool = False  # whether another one has the same title
+    alike: bool = False  # whether another conversation has the same title
 
     @property
     def title(self) -> str:
-        """What it is called: by its first prompt, and by its id where that is not enough."""
+        """Its first prompt, with its id if that is ambiguous."""
         run = self.runs[0]
         return f"{title_of(run)} · {named_by_id(run)}" if self.alike else title_of(run)
 
     @property
     def about(self) -> str:
-        """How long it is, and what it was replayed under."""
+        """Its length, and the conditions of its replay."""
         longest = self._longest
         used = list(models([longest])) or [self.comparison.model]
         names = listed([clean(name) for name in used])
@@ -72,7 +72,7 @@ class Conversation:
 
     @property
     def windows(self) -> list[tuple[int, int]]:
-        """From which call on which window held, in tokens; 0 where it is not known."""
+        """Its windows: first call and tokens of each; 0 tokens if unknown."""
         return windows_of(self._longest, self.comparison.catalogue)
 
     @property
@@ -83,7 +83,7 @@ class Conversation:
 def conversations(
     results: Results, comparison: Comparison, wanted: str | None = None
 ) -> list[Conversation]:
-    """The conversations of which any run went well, the one that is wanted first, then by size."""
+    """The conversations with a successful run: the requested one first, then by size."""
     by_case: dict[Case, list[Run]] = {}
     for run in results.runs:
         if run.status != "unreadable" and kind_of(run) == comparison.kind:
@@ -118,14 +118,14 @@ def figures_of(
 
 
 def _compared(results: Results, each: Conversation) -> Comparison:
-    """The runs of a conversation, at the distance of all of them."""
+    """A comparison of the conversation's runs, at the distance of all results."""
     return compare(results, each.comparison.kind, each.runs, each.comparison.lag)
 
 
 def table_of(
     results: Results, each: Conversation, colours: Mapping[str, str], chief: Collection[str]
 ) -> Table:
-    """The figures of a conversation under the strategies that are drawn at first."""
+    """The figures of a conversation under the strategies that are drawn initially."""
     runs = figures_of(results, each, colours)
     rows = tuple(row for run, row in runs if run.strategy in chief)
     return Table((STRATEGY, *_HEADS), rows, ordered="cost_usd")
@@ -146,10 +146,10 @@ def must_be_there(results: Results, wanted: str | None) -> None:
     raise UsageError(unknown("conversation", clean(wanted), map(clean, like[:_NAMED])))
 
 
-# The data that the page's script draws from: many conversations in little room.
+# The data that the page's script draws from: many conversations in little space.
 
 BINS = 48
-# Characters of all blocks of a page together: it shall stay under 1 MB with its charts.
+# Characters of all blocks of a page: with its charts it shall stay under 1 MB.
 BUDGET = 220_000
 
 _DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -159,15 +159,15 @@ _PAIRS = np.array([a + b for a in _DIGITS for b in _DIGITS], dtype="S2")
 
 @dataclass(frozen=True)
 class Pane:
-    """What a reader sees of one conversation, and the data of all that can be selected."""
+    """The visible blocks of one conversation, and the data of all that can be selected."""
 
-    name: str  # what the ids of its parts begin with
+    name: str  # prefix of the ids of its parts
     title: str
     about: str
-    blocks: tuple[Block, ...]  # what is there without a script
-    text: str  # JSON that can stand in a script element
+    blocks: tuple[Block, ...]  # shown without a script
+    text: str  # JSON that is safe in a script element
     shown: int  # conversations in it
-    left_out: int  # conversations without room
+    left_out: int  # conversations that did not fit
 
 
 def pane(
@@ -180,7 +180,7 @@ def pane(
     name: str = "",
     blocks: Sequence[Block] = (),
 ) -> Pane:
-    """Write down the conversations of a comparison, in their order, as far as there is room."""
+    """Serialise the conversations of a comparison, in order, until the budget is used up."""
     specs = _specs(listing)
     texts: list[str] = []
     for each in listing:
@@ -202,7 +202,7 @@ def pane(
 
 
 def _specs(listing: Sequence[Conversation]) -> dict[str, int]:
-    """A number for every strategy: as the comparison has them, then those that it leaves out."""
+    """The number of each strategy: first those of the comparison, then those that it leaves out."""
     compared = [row.spec for row in listing[0].comparison.rows]
     run = [run.strategy for each in listing for run in each.runs]
     return {spec: number for number, spec in enumerate(dict.fromkeys([*compared, *run]))}
@@ -231,13 +231,13 @@ def _run(run: Run) -> list[Any]:
 
 
 def _look(row: TableRow) -> tuple[str, int]:
-    """The marks of a strategy, and whether it is shown quietly."""
+    """The marks of a strategy, and whether its row is muted."""
     name = row.cells[0]
     return name.aside if isinstance(name, Cell) else "", int(row.tone == "quiet")
 
 
 def _written_cell(cell: Cell | str) -> list[Any]:
-    """Text and value of a cell, and 1 behind them if it is the best."""
+    """Text and value of a cell, followed by 1 if it is the best."""
     if isinstance(cell, str):
         return [cell, None]
     value = None if cell.value is None else _short(cell.value)
@@ -245,12 +245,12 @@ def _written_cell(cell: Cell | str) -> list[Any]:
 
 
 def _short(value: float) -> float:
-    """A value as exact as sorting needs it."""
+    """A value as precise as sorting needs."""
     return int(value) if float(value).is_integer() else float(f"{value:.4g}")
 
 
 def series(values: Sequence[float]) -> tuple[float, str]:
-    """A scale, and the values as shares of it.
+    """The maximum, and the values as encoded shares of it.
 
     Examples
     --------
@@ -267,7 +267,7 @@ def series(values: Sequence[float]) -> tuple[float, str]:
 
 
 def flags(hits: Sequence[Any]) -> str:
-    """True and false, six a digit; "" if all are false.
+    """Booleans, six per character; "" if all are false.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How strategies differ from the reference, and what of it is statistically significant."""
+"""Differences of strategies from the reference, and their significance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ Write = Callable[[Contrast], Iterator[Cell]]
 """Writes a difference into one cell or several."""
 
 _NOT_SIGNIFICANT = "not significant"
-# The finding where a strategy is significantly better, and where it is worse.
+# The words for significantly better and worse.
 _WORDS, _COST_WORDS = ("better", "worse"), ("cheaper", "more expensive")
 
 
@@ -62,12 +62,12 @@ _EXPLORED = (
 )
 
 
-# With fewer conversations no difference can be significant, whatever it is.
+# With fewer conversations no difference can be significant.
 LEAST = 6
 
 
 def few(comparison: Comparison) -> str:
-    """Why there are no differences to show; "" where there are some."""
+    """Why there are no differences to show; "" if there are some."""
     number, others = comparison.conversations, len(comparison.rows) - 1
     if number >= LEAST or others < 1 or comparison.reference is None:
         return ""
@@ -82,9 +82,9 @@ def few(comparison: Comparison) -> str:
 def differences(
     comparison: Comparison, colours: Mapping[str, str], among: Collection[str] = ()
 ) -> Iterator[Block]:
-    """Set the differences to the reference; nothing where they would say nothing.
+    """Render the differences from the reference; nothing if they are uninformative.
 
-    Those that were not declared are shown of some strategies, by spec, or of all.
+    Differences in secondary metrics are shown for the strategies in ``among``, or for all.
     """
     reference = comparison.reference
     if reference is None or len(comparison.rows) < 2 or few(comparison):
@@ -111,7 +111,7 @@ def differences(
         bounds = any(estimates[row.spec, metric].low is not None for row in rows)
         yield from _informative(table(_heads(metric, bounds), [metric], _cells))
     yield sentences(_READING, "quiet", bullets=False)
-    # Of the others, only what differs: a hundred rows of chance tell nothing.
+    # Of the other rows, only significant ones: a hundred rows of chance are uninformative.
     some = [row for row in comparison.rows if not among or row.spec in among or row is reference]
     estimates = contrasts(replace(comparison, rows=tuple(some)), reference, explored)
     rows = [row for row in some if row is not reference]
@@ -129,7 +129,7 @@ def differences(
 
 
 def _informative(table: Table) -> Iterator[Block]:
-    """A table without the columns that read the same in every row, and what these read."""
+    """A table without columns that are equal in every row, and a sentence with their values."""
     columns = list(zip(*(row.cells for row in table.rows), strict=True))
     texts = [{cell.text for cell in cells if isinstance(cell, Cell)} for cells in columns]
     alike = [n for n, own in enumerate(texts) if n > 1 and len(own) == 1 and len(table.rows) > 1]
@@ -183,7 +183,7 @@ def _cells(contrast: Contrast) -> Iterator[Cell]:
 
 
 def _detectable(contrast: Contrast, smallest: float) -> str:
-    """The smallest difference, in the unit of its column or else with its own."""
+    """The smallest detectable difference, in the column's unit or with its own."""
     if contrast.kind == "ratio" or METRICS[contrast.metric].unit == "share":
         return f"{100 * smallest:.1f}"
     return _amount(smallest, METRICS[contrast.metric].unit)
@@ -205,7 +205,7 @@ def _difference(contrast: Contrast) -> Cell:
 
 
 def _brief(contrast: Contrast) -> Iterator[Cell]:
-    """A difference of a metric that was not declared: bold, and with its p, if significant."""
+    """A difference in a secondary metric: bold and with its p if significant."""
     cell = _difference(contrast)
     if not contrast.determined:
         yield Cell(cell.text, value=cell.value)
@@ -225,7 +225,7 @@ def _writer(contrast: Contrast) -> Callable[[float], str]:
 
 
 def _signed(value: float, write: Callable[[float], str]) -> str:
-    """A difference with its sign; what rounds to nothing has none."""
+    """A difference with its sign; without one if it rounds to 0."""
     text = write(abs(value))
     if not any(digit in text for digit in "123456789"):
         return text

@@ -1,14 +1,14 @@
-"""The explorer: what strategies cost at other prices, and with entries that live longer or shorter.
+"""The explorer: costs at other prices, and with other lifetimes of cache entries.
 
-Prices need no replay: a bill is linear in the tokens of each class, and the store has these. The
-lifetime needs none as far as the prompts stay what they are. Of each call the store has the time,
-what it read, and what it missed because entries had expired. So a call that read is one that
-misses if its gap exceeds the lifetime, and a call that missed is one that reads if it does not.
+Prices need no replay: a bill is linear in the tokens of each class, which the store holds.
+Lifetimes need none as long as prompts do not change. The store holds the time of each call, what it
+read, and what it missed because entries had expired. So a call that read becomes a miss if its gap
+exceeds the lifetime, and a call that missed becomes a read if it does not.
 
-That is an approximation. It leaves out that an entry may be older than the last request (a rewind)
-or younger (a request that is not in the log), that a walk back from a mark may end before it finds
-what still lives, and that neighbours may keep a part of a prompt warm. Strategies that decide by
-prices or lifetimes are not computed at all. ``examples/validate_explorer.py`` measures the error.
+That is an approximation. It ignores that an entry may be older than the last request (after a
+rewind) or younger (an unlogged request), that a lookup back from a cache breakpoint may end before
+it finds a live entry, and that neighbours may keep a part of a prompt warm. Strategies that decide
+by prices or lifetimes are excluded. ``examples/validate_explorer.py`` measures the error.
 """
 
 from __future__ import annotations
@@ -53,15 +53,15 @@ _DOLLARS = ("cost_input_usd", "cost_read_usd", "cost_write_usd", "cost_output_us
 _TOKENS = ("tokens_uncached", "tokens_cache_read", "tokens_cache_write", "tokens_output")
 _PAID_AS = ("uncached", "cache_write_5m", "cache_write_1h")
 _COLUMNS = (("uncached",), ("cache_read",), ("cache_write_5m", "cache_write_1h"), ("output",))
-# Who decides by prices and lifetimes would decide otherwise, so only a replay can tell.
+# These strategies decide by prices or lifetimes, so only a replay can show their costs.
 BY_PRICE = frozenset({"exec", "idle_compaction"})
 _EXPIRED = "cache_miss_ttl_expired"
-# Lifetimes that can be chosen, as shares of the replayed one. Five minutes become 25 seconds to
-# eight hours, an hour becomes five minutes to four days; the last one never ends.
+# Selectable lifetimes, as multiples of the replayed one. Five minutes become 25 seconds to eight
+# hours, an hour becomes five minutes to four days; the last one never ends.
 LIFETIMES = (1 / 12, 0.2, 0.4, 0.6, 0.8, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 24.0, 48.0, 96.0,
              math.inf)  # fmt: skip
 AS_REPLAYED = LIFETIMES.index(1.0)
-# An entry that had expired had outlived its lifetime, if by ever so little.
+# An expired entry was at least slightly older than its lifetime.
 _BEYOND = 1.0 + 1e-9
 
 _ABOUT = "sliders for the price of each class of tokens, and for the lifetime of entries"
@@ -83,16 +83,16 @@ Models = Mapping[str, Model]
 
 @dataclass(frozen=True)
 class Priced:
-    """What a strategy costs by class, and how that changes with the lifetime.
+    """The cost of a strategy by class, and its changes with the lifetime.
 
     Parameters
     ----------
     bill
-        Dollars by class (:data:`CLASSES`), side calls included.
+        Dollars by class (:data:`CLASSES`), summary calls included.
     tokens
-        Tokens by class, the same.
+        Tokens by class, likewise.
     shifts
-        For each of :data:`LIFETIMES` the dollars by class that are added to the bill.
+        For each of :data:`LIFETIMES`, dollars by class to add to the bill.
     """
 
     bill: Dollars
@@ -100,12 +100,12 @@ class Priced:
     shifts: NDArray[np.float64]
 
     def cost(self, lifetime: int = AS_REPLAYED, prices: Sequence[float] = (1, 1, 1, 1)) -> float:
-        """Dollars with one of the lifetimes, and at so many times the price of each class."""
+        """Dollars at a lifetime and at multiples of the prices of the classes."""
         return float((self.bill + self.shifts[lifetime]) @ np.asarray(prices))
 
 
 def priced(row: Row | Sequence[Run], catalogue: Catalogue) -> Priced | None:
-    """Divide the bill of a strategy; None if the store lacks a figure, or a price is unknown."""
+    """Split a strategy's bill by class; None if a figure or a price is missing."""
     groups = replays(row.runs if isinstance(row, Row) else row)
     runs = list(chain.from_iterable(groups))
     bills, tokens = values_of(runs, _DOLLARS), values_of(runs, _TOKENS)
@@ -134,12 +134,12 @@ def by_price(spec: str) -> bool:
 
 
 def _added(values: Dollars) -> Dollars:
-    """The sum over the first axis, from first to last: another order has another last digit."""
+    """The sum over the first axis, in order: the order of additions affects the last digit."""
     return np.cumsum(values, axis=0)[-1] if len(values) else np.zeros(values.shape[1:])
 
 
 def _divided(side: float, run: Run, tokens: Dollars, models: Models) -> Dollars:
-    """Dollars for side calls by class: divided by their tokens and list prices."""
+    """Dollars of summary calls by class, in proportion to their tokens at list prices."""
     uncached, read, wrote, output = map(int, tokens)
     hour = total(run, "cache_write_1h") > total(run, "cache_write_5m")
     usage = Usage(uncached, read, 0 if hour else wrote, wrote if hour else 0, output)
@@ -152,23 +152,23 @@ def _divided(side: float, run: Run, tokens: Dollars, models: Models) -> Dollars:
 
 
 def _models(calls: Calls, catalogue: Catalogue) -> Models:
-    """The models that were called, each found once."""
+    """The called models, by name."""
     return {name: catalogue.find(name) for name in set(calls.array("model").tolist())}
 
 
 def _shifts(calls: Calls, answers: Dollars, parts: Dollars, models: Models) -> Dollars:
-    """For each lifetime the dollars by class that move, because calls then miss or read.
+    """For each lifetime, the change of the dollars by class because calls then miss or read.
 
     Parameters
     ----------
     calls
         The calls of all runs.
     answers
-        Tokens of the answers of side calls, by run.
+        Output tokens of summary calls, by run.
     parts
-        How many replays a run's conversation has: of these, the mean is meant.
+        The number of replays of each run's conversation, for the mean.
     models
-        The models by their names.
+        The models by name.
     """
     ages, expired, read = _ages(calls, models), calls.array(_EXPIRED), _at_risk(calls, answers)
     moving = np.flatnonzero((expired > 0) | ((ages > LIFETIMES[0]) & (read > 0)))
@@ -195,9 +195,9 @@ def _shifts(calls: Calls, answers: Dollars, parts: Dollars, models: Models) -> D
 
 
 def _dearer(charges: Sequence[Charge], tokens: Counts, classes: Counts) -> Dollars:
-    """Dollars by class that calls cost more if they miss tokens instead of reading them.
+    """Additional dollars by class if calls miss tokens instead of reading them.
 
-    A call pays for what it misses as a write, where it writes, or as plain input.
+    Calls that write to the cache pay for misses as writes, other calls as uncached input.
     """
     more = np.empty((len(charges), 4))
     kinds: dict[tuple[int, int], list[int]] = {}
@@ -205,7 +205,7 @@ def _dearer(charges: Sequence[Charge], tokens: Counts, classes: Counts) -> Dolla
         kinds.setdefault(kind, []).append(index)
     for (_, paid), places in kinds.items():
         charge, name = charges[places[0]], _PAID_AS[paid]
-        # Rates are linear, so that one token tells what all cost.
+        # Rates are linear, so one token gives the price of all.
         linear = isinstance(charge, Rates)
         counts = [1] if linear else tokens[places].tolist()
         missed, read = (
@@ -218,14 +218,14 @@ def _dearer(charges: Sequence[Charge], tokens: Counts, classes: Counts) -> Dolla
 
 
 def _ages(calls: Calls, models: Models) -> Dollars:
-    """The gap before each call since the last one of its model, as a share of the lifetime."""
+    """The gap of each call since the last one of its model, as a share of the lifetime."""
     names, model = np.unique(calls.array("model"), return_inverse=True)
     order = np.lexsort((model, calls.runs))  # calls of a run to one model follow each other
     run, model, time = calls.runs[order], model[order], calls.array("time")[order]
     five, hour = (calls.array(name)[order] > 0 for name in _COLUMNS[2])
     first = np.ones(len(order), bool)
     first[1:] = (run[1:] != run[:-1]) | (model[1:] != model[:-1])
-    # An entry lives as long as was said when one was last written.
+    # The last write decides the lifetime of an entry.
     places = np.arange(len(order))
     wrote = np.maximum.accumulate(np.where(five | hour, places, -1))
     begins = np.maximum.accumulate(np.where(first, places, 0))
@@ -240,15 +240,15 @@ def _ages(calls: Calls, models: Models) -> Dollars:
 
 
 def _lifetime(model: Model, ttl: str) -> float:
-    """Seconds that an entry lives; infinite where none expires."""
+    """The lifetime of an entry in seconds; infinite if entries never expire."""
     return model.policy.lifetime(ttl) if model.policy else math.inf
 
 
 def _at_risk(calls: Calls, answers: Dollars) -> NDArray[np.int64]:
-    """Tokens that each call read, or its side calls, which come first: the larger of the two.
+    """Tokens read by each call or by the summary calls before it: the larger of the two.
 
-    What side calls read is what their prompts and answers are less what they missed; of their
-    answers only the sum over the run is stored.
+    Summary calls read their prompts and answers less what they missed. The store holds only the sum
+    of their answers by run.
     """
     missed = calls.sum(f"cache_miss_{cause}" for cause in CAUSES) - calls.sum(MISSED)
     asked = calls.array("side_calls")
@@ -258,22 +258,22 @@ def _at_risk(calls: Calls, answers: Dollars) -> NDArray[np.int64]:
     return read
 
 
-# What a reader sees: the bill as it was replayed; with the page's script, controls above it.
+# The visible part: the replayed bill, and controls above it if the page's script runs.
 
 
 @dataclass(frozen=True)
 class Explorer:
-    """The bill of each strategy as a table, and the data that the page's script computes from."""
+    """The bill of each strategy as a table, and the data for the page's script."""
 
-    name: str  # what the ids of its parts begin with
-    still: tuple[Block, ...]  # what is there without a script
-    text: str  # JSON that can stand in a script element
+    name: str  # prefix of the ids of its parts
+    still: tuple[Block, ...]  # shown without a script
+    text: str  # JSON that is safe in a script element
 
 
 def explorer(
     comparison: Comparison, colours: Mapping[str, str], catalogue: Catalogue, name: str
 ) -> Iterator[Block]:
-    """The bill by class, to be seen at other prices and lifetimes; nothing where it is unknown."""
+    """The bill by class, at selectable prices and lifetimes; nothing if it is unknown."""
     bills = [(row, priced(row, catalogue)) for row in comparison.rows]
     known = [(row, each) for row, each in bills if each is not None and each.bill.sum() > 0]
     if len(known) < len(bills) or not known:
@@ -287,7 +287,7 @@ def explorer(
         "seconds": lives,
         "strategies": [_written(row, each, colours, shown) for row, each in known],
     }
-    # A replay under entries that never expire anyway has no lifetime that could be set.
+    # If entries never expire, there is no lifetime to select.
     text = [*_INTRODUCTION, *([_LIFETIME] if lives else [])]
     view = Explorer(name, (_table(known, colours, shown),), in_script(data))
     explained = sentences(text, "quiet", bullets=False)
@@ -295,7 +295,7 @@ def explorer(
 
 
 def _lifetimes(row: Row, catalogue: Catalogue) -> set[float]:
-    """The seconds for which entries lived that the calls of a strategy left."""
+    """The lifetimes, in seconds, of the entries that a strategy's calls wrote."""
     calls = Calls(row.runs)
     models, hours = _models(calls, catalogue), calls.array("cache_write_1h") > 0
     fives = (calls.totals("cache_write_5m") > 0)[calls.runs]
@@ -314,7 +314,7 @@ def _mean(known: Sequence[tuple[Row, Priced]], place: int) -> float | None:
 
 
 def _written(row: Row, each: Priced, colours: Mapping[str, str], shown: Sequence[int]) -> list[Any]:
-    """A strategy: its name, colour, whether it is a choice, its bill, and what moves in it."""
+    """A strategy as JSON: name, colour, whether it is a choice, its bill, and its shifts."""
     shifts = [[_short(line[place]) for place in shown] for line in each.shifts]
     bill = [_short(each.bill[place]) for place in shown]
     fixed = int(by_price(row.spec))
@@ -322,14 +322,14 @@ def _written(row: Row, each: Priced, colours: Mapping[str, str], shown: Sequence
 
 
 def _short(value: float) -> float:
-    """As exact as a reader can see it."""
+    """As precise as a reader can see."""
     return float(f"{value:.6g}") or 0
 
 
 def _table(
     known: Sequence[tuple[Row, Priced]], colours: Mapping[str, str], shown: Sequence[int]
 ) -> Table:
-    """The bill as it was replayed, the cheapest first."""
+    """The replayed bill, the cheapest first."""
     heads = (Column("strategy"), Column("cost, USD", key="cost_usd"),
              *(Column(CLASSES[place], key=_DOLLARS[place]) for place in shown))  # fmt: skip
     rows = []

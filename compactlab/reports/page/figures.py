@@ -1,4 +1,4 @@
-"""Tables of the page: figures as they are shown, and as they are sorted by."""
+"""Tables of the page: figures with their texts and their sort keys."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from compactlab.reports.render.text import MINUS, clean, exact, plain
 
 STRATEGY = Column("strategy")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-# Who cuts at every call writes less than before it at each, so the least of these is no merit.
+# If a strategy cuts at every call, its spikes are small without merit.
 _UNRANKED = frozenset({"write_spike"})
-# A column stays if this share of the strategies has a figure in it; cost and memory always do.
+# A column is shown if this share of the strategies has a figure; cost and memory always are.
 _MOST = 0.5
 _ALWAYS = frozenset({"cost_usd", "recall"})
 
@@ -24,7 +24,7 @@ def figures(
     columns: Sequence[FigureColumn],
     roles: Mapping[str, Sequence[str]],
 ) -> Table:
-    """Set the figures of the strategies of a comparison: the cheapest first, named bounds last."""
+    """Make the table of figures of a comparison: the cheapest first, named bounds last."""
     best = best_of(columns, comparison.rows)
     rows = [
         row_of(row, colours, cells_of(columns, row, best), roles.get(row.spec, ()))
@@ -37,7 +37,7 @@ def figures(
 def telling(
     columns: Sequence[FigureColumn], comparison: Comparison
 ) -> tuple[list[FigureColumn], list[str]]:
-    """The columns that say something of most strategies, and the titles of the others."""
+    """The columns with figures of most strategies, and the titles of the others."""
     shown = [column for column in columns if _telling(column, comparison.rows)]
     return shown, [column.title for column in columns if column not in shown]
 
@@ -48,7 +48,7 @@ def _telling(column: FigureColumn, rows: Sequence[Row]) -> bool:
 
 
 def head_of(column: FigureColumn, meaning: str = "") -> Column:
-    """The head of a column of figures; its arrow stays with the last word."""
+    """The header of a column of figures; its arrow stays with the last word."""
     title = column.heading
     for arrow in "↓↑":
         title = title.replace(f" {arrow}", f"{_NO_BREAK}{arrow}")
@@ -58,7 +58,7 @@ def head_of(column: FigureColumn, meaning: str = "") -> Column:
 def row_of(
     row: Row, colours: Mapping[str, str], cells: Sequence[Cell], roles: Sequence[str] = ()
 ) -> TableRow:
-    """The row of a strategy, with its marks and its roles; one that is no choice is quiet."""
+    """The row of a strategy with its marks and roles; muted if it is a bound or not usable."""
     return TableRow(
         (Cell(row.label, aside=marks(row)), *cells),
         "quiet" if row.bound or not row.usable else "",
@@ -68,7 +68,7 @@ def row_of(
 
 
 def best_of(columns: Sequence[FigureColumn], rows: Sequence[Row]) -> dict[str, float]:
-    """The best figure of each column that any choice has, unless all read the same."""
+    """The best figure of each column over the choices, unless all are shown alike."""
     choices = [row for row in rows if row.choice]
     best = {}
     for column in columns:
@@ -80,7 +80,7 @@ def best_of(columns: Sequence[FigureColumn], rows: Sequence[Row]) -> dict[str, f
 
 
 def cells_of(columns: Sequence[FigureColumn], row: Row, best: Mapping[str, float]) -> list[Cell]:
-    """The figures of a strategy; of a choice, those are best that read like the best."""
+    """The cells of a strategy; a choice's cell counts as best if its text equals the best one's."""
     cells = []
     for column in columns:
         value, text = row.figures[column.key], column.cell(row.figures)

@@ -1,4 +1,4 @@
-"""Notes below a comparison, in sentences that every format uses."""
+"""Notes below a comparison, as sentences for every format."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from compactlab.reports.render.text import clean, counted, enumerated, listed, s
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.store.results import Results
 
-# Summarisers that copy lines: nothing of them was written by a model.
+# Summarisers that copy lines: no model writes their summaries.
 _EXTRACTIVE = ("lexrank", "centroid", "lead", "tail", "salience", "checklist")
 NOTHING = "No runs: there is nothing to compare."
 _COPIED = "lines selected by a rule; a simulation, not a model's writing"
 _ASKED = "written by that model, whose answers are recorded"
 
-# How many strategies are named one by one with what they break.
+# Up to this many strategies are named with the rules that they break.
 _LISTED = 3
 
 
@@ -46,7 +46,7 @@ class Failure:
 
 
 def failures(results: Results) -> list[Failure]:
-    """All runs that failed, with texts that can be shown."""
+    """All failed runs, with printable texts."""
     return [
         Failure(
             clean(run.conversation),
@@ -59,7 +59,7 @@ def failures(results: Results) -> list[Failure]:
 
 
 def summaries(results: Results) -> str:
-    """Who made the summaries, and whether that was a model."""
+    """Which summarisers were used, and whether they were models."""
     writers = results.manifest.get("summarizers", {})
     if not writers:
         return "no summariser"
@@ -73,7 +73,7 @@ def summaries(results: Results) -> str:
 
 
 def _method(spec: str, writer: Mapping[str, str]) -> str:
-    """How a summariser writes; "" for one of somebody else's that does not say."""
+    """The method of a summariser; "" for a plug-in that does not declare one."""
     if method := clean(writer.get("simulated", "")):
         return f"SIMULATED, {method}"
     if spec.startswith("llm("):
@@ -82,7 +82,7 @@ def _method(spec: str, writer: Mapping[str, str]) -> str:
 
 
 def unfinished(results: Results) -> str:
-    """How much of the experiment is not there yet, as after an interruption."""
+    """How much of the experiment is missing, e.g. after an interruption."""
     if not results.missing:
         return ""
     lacking = counted(results.missing, "cell")
@@ -93,7 +93,7 @@ def unfinished(results: Results) -> str:
 
 
 def passed_over(results: Results) -> str:
-    """Which lines and files were not read; "" if there are none."""
+    """Which lines and files were skipped; "" if none."""
     files = results.manifest.get("skipped_files", 0)
     unknown = {run.conversation: run.passed_over for run in results.runs if run.passed_over}
     parts = []
@@ -121,7 +121,7 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def unusable(rows: Sequence[Row]) -> Iterator[str]:
-    """Say of rows why nobody can use them, or that one's own did nothing, and what tells more."""
+    """Say why rows are not usable, or that the user's own strategy did nothing."""
     bad = [row for row in rows if not (row.usable or row.bound)]
     if bad:
         reasons = [f"{name(row.label)} ({_fault(row)})" for row in bad]
@@ -135,7 +135,7 @@ def unusable(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def _fault(row: Row) -> str:
-    """Why nobody can use a strategy, in words."""
+    """Why a strategy is not usable, in words."""
     if row.exceeds_window:
         share = show(row.figures["over_window"], "share")
         return f"{share} of its calls exceed the context window"
@@ -146,7 +146,7 @@ def _fault(row: Row) -> str:
 
 
 def unused(comparison: Comparison) -> Iterator[str]:
-    """Which parameters never mattered."""
+    """Name parameters without effect."""
     for each in without_effect(comparison):
         rows = enumerated([name(row.label) for row in each.rows], _LISTED)
         what = f"{listed(list(map(name, each.parameters)))} never mattered"
@@ -159,7 +159,7 @@ def unused(comparison: Comparison) -> Iterator[str]:
 
 
 def capped(comparison: Comparison) -> Iterator[str]:
-    """Which defaults a narrowed window has capped."""
+    """Name defaults that a narrowed window reduced."""
     every = caps(comparison)
     words = [
         f"{name(each.what)} of {enumerated([name(row.label) for row in each.rows], _LISTED)}, "
@@ -174,7 +174,7 @@ def capped(comparison: Comparison) -> Iterator[str]:
 
 
 def legend(compared: Sequence[Comparison]) -> list[str]:
-    """How the tables are to be read: once for all of them."""
+    """How to read the tables, once for all of them."""
     rows = [row for comparison in compared for row in comparison.rows]
     if not rows:
         return []
@@ -205,7 +205,7 @@ def legend(compared: Sequence[Comparison]) -> list[str]:
 
 def _missing(comparison: Comparison) -> Iterator[str]:
     if not comparison.rows:
-        return  # The verdict says so.
+        return  # The verdict says it already.
     if comparison.left_out:
         yield (
             f"Left out: {counted(len(comparison.left_out), 'conversation')} where not every "
@@ -219,7 +219,7 @@ def _missing(comparison: Comparison) -> Iterator[str]:
 
 
 def inferred_models(comparison: Comparison) -> Iterator[str]:
-    """What is not known of models, but taken from others of their providers."""
+    """Name what was inferred about models from others of their providers."""
     for each in sorted(comparison.models or {comparison.model: 0}):
         with suppress(ModelError):
             if said := comparison.catalogue.find(each).inferred:
@@ -227,7 +227,7 @@ def inferred_models(comparison: Comparison) -> Iterator[str]:
 
 
 def _inferred(comparison: Comparison) -> Iterator[str]:
-    """Where a conversation has no labels, say where its facts come from."""
+    """Say where facts come from if a conversation has no labels."""
     runs = comparison.rows[0].runs if comparison.rows else ()
     number = len(replays(run for run in runs if run.labels == "inferred"))
     if number:
@@ -240,7 +240,7 @@ def _inferred(comparison: Comparison) -> Iterator[str]:
 
 
 def _failed_summaries(comparison: Comparison) -> Iterator[str]:
-    """A summary that is none is an event; say what figures are without those runs."""
+    """Report failed summaries, and the figures without the runs that had them."""
     for row in comparison.rows:
         bad = [run for run in row.runs if run.metrics.get("summaries_failed")]
         if not bad:
@@ -255,14 +255,14 @@ def _failed_summaries(comparison: Comparison) -> Iterator[str]:
 
 
 def _heard(comparison: Comparison) -> Iterator[str]:
-    """A flush of memory must be invisible; say where it was not."""
+    """Say where memory flushes, which must be invisible, were visible to users."""
     for row in comparison.rows:
         if tokens := row.figures["flush_heard"]:
             yield f"{name(row.label)} showed users {tokens:,.0f} tokens of its memory flushes."
 
 
 def _breaks(rows: Iterable[Row]) -> str:
-    """Which rules that a provider may reject a prompt for are broken, and why."""
+    """Which rules whose violation a provider may reject are broken, and why."""
     rules = dict.fromkeys(rule for row in rows for rule in row.rejected_for)
     named = " and ".join(f"{rule!r} ({REJECTED[rule]})" for rule in rules)
     why = dict.fromkeys(
@@ -276,7 +276,7 @@ def _breaks(rows: Iterable[Row]) -> str:
 
 
 def _idle(comparison: Comparison) -> Iterator[str]:
-    """Strategies that did nothing look alike; say so before somebody wonders."""
+    """Name strategies that did nothing, because their rows are equal."""
     asked = [row for row in comparison.rows if row.name != "keep_all"]
     never = [row for row in asked if not row.acted]
     some = [
@@ -300,23 +300,23 @@ def _idle(comparison: Comparison) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Fault:
-    """An error under a model, with the runs that it ended."""
+    """An error under a model, and the runs that failed with it."""
 
     error: str
     model: str
     runs: tuple[Failure, ...]
 
     def conversations(self, most: int) -> str:
-        """In which conversations, so many by name."""
+        """The conversations, up to ``most`` by name."""
         return enumerated(list(dict.fromkeys(each.conversation for each in self.runs)), most)
 
     def strategies(self, most: int) -> str:
-        """Under which strategies, so many by name."""
+        """The strategies, up to ``most`` by name."""
         return enumerated(list(dict.fromkeys(each.strategy for each in self.runs)), most)
 
 
 def faults(failures: Sequence[Failure], alike: Callable[[str], str] = str) -> list[Fault]:
-    """Put the runs that failed together by model and error, or by what of an error is alike.
+    """Group failed runs by model and by error, or by the common part of errors.
 
     Examples
     --------

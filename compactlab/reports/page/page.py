@@ -1,4 +1,4 @@
-"""The page for a design review: one file, with nothing in it from elsewhere."""
+"""The page for a design review: one self-contained file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.tables import USUAL
 
-# Where the results come from, and how to get them again.
+# The origin of the results, and how to reproduce them.
 
 _GENERATED = re.compile(r"(.+\))-\d+")
 _DEFAULTS = {
@@ -71,9 +71,9 @@ _SHOWN_ELSEWHERE = {
 
 
 def facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, str]]:
-    """What was compared on what and with what, a line each."""
+    """What was compared, one fact per line."""
     manifest = results.manifest
-    # A dict, not a set: where two formats have as many conversations, the first run's comes first.
+    # A dict keeps the order: of formats with equal counts, that of the first run comes first.
     conversations = dict.fromkeys((r.scenario, r.conversation) for r in results.runs if r.strategy)
     formats = Counter(clean(scenario) for scenario, _ in conversations)
     listing = ", ".join(f"{form} {number:,}" for form, number in formats.most_common())
@@ -95,7 +95,7 @@ def facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, s
 
 
 def origin(results: Results) -> list[tuple[str, str]]:
-    """The manifest, an entry a line."""
+    """The manifest, one entry per line."""
     return [
         (clean(key), clean(_written(value) if value or key not in _DEFAULTS else _DEFAULTS[key]))
         for key, value in sorted(results.manifest.items())
@@ -112,7 +112,7 @@ def _specs(results: Results) -> list[str]:
 
 
 def command(results: Results) -> str:
-    """What to type to run it again; recordings must be put where the command says."""
+    """The command that repeats the run; the user must supply the recordings that it names."""
     manifest = results.manifest
     computed, written = manifest.get("metrics", ()), manifest.get("tables", USUAL)
     seeds, window = len(manifest.get("seeds", ())), manifest.get("window")
@@ -142,7 +142,7 @@ def recordings(results: Results) -> str:
 
 
 def _conversations(manifest: dict[str, Any]) -> list[str]:
-    """Scenarios by their specs, and a place for all recordings together."""
+    """The specs of scenarios, and a placeholder for all recordings."""
     sources = [clean(source) for source in manifest.get("sources", ())]
     made = dict.fromkeys(match[1] for s in sources if (match := _GENERATED.fullmatch(s)))
     others = [s for s in sources if not _GENERATED.fullmatch(s)]
@@ -150,7 +150,7 @@ def _conversations(manifest: dict[str, Any]) -> list[str]:
 
 
 def _quoted(word: Any) -> str:
-    """A word as a shell takes it: in double quotes if it has single ones and nothing to expand."""
+    """A word quoted for a shell; in double quotes if it has single ones and nothing to expand."""
     text = clean(str(word))
     plain = "'" in text and not re.search(r'["$`\\!]', text)
     return f'"{text}"' if plain else shlex.quote(text)
@@ -158,11 +158,11 @@ def _quoted(word: Any) -> str:
 
 # The page itself.
 
-# In the order in which they stand on the page: a later one uses what an earlier one defines.
+# In their order on the page: later scripts use definitions of earlier ones.
 _SCRIPTS = ("report.js", "tips.js", "drawing.js", "conversation.js", "explorer.js")
-# So many conversations and strategies are named of an error; the JSON and the CSV have all.
+# Up to this many conversations and strategies are named per error; JSON and CSV have all.
 _NAMED = 20
-# So many conversations have a line with their digest.
+# Up to this many conversations are listed with their digests.
 _LISTED = 1_000
 _INTRODUCTION = (
     "An agent's context fills up, and a strategy decides which part of it is sent on. This page "
@@ -182,20 +182,20 @@ _RATIOS = (
 
 
 def page(results: Results, conversation: str | None = None) -> str:
-    """Set the page."""
+    """Render the page."""
     must_be_there(results, conversation)
     return html.write(document(results, conversation), COLOURS, _SCRIPTS)
 
 
 def write(results: Results, path: Path) -> None:
-    """Write the page to a file, which is whole or not there."""
+    """Write the page to a file, completely or not at all."""
     replace_file(path, page(results).encode())
 
 
 def document(results: Results, conversation: str | None = None) -> Document:
-    """All comparisons, with all that is known of where they come from."""
+    """All comparisons, with the origin of the results."""
     blocks = tuple(_blocks(results, conversation))
-    # The parts of a single comparison stand below it, closed, and are contents enough.
+    # The parts of a single comparison follow it, collapsed, and serve as its contents.
     several = sum(isinstance(block, Heading) and block.level == 2 for block in blocks) > 2
     return Document(blocks, contents=several)
 

@@ -1,4 +1,4 @@
-"""What summaries preserve of what a strategy takes away, with intervals: as a table and as data."""
+"""What summaries preserve of a strategy's exposure, with intervals, as a table and as data."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ _HEADS = {
 
 
 def preserved(comparison: Comparison, colours: Mapping[str, str] | None = None) -> Iterator[Block]:
-    """Set recall, exposure and effect preservation of strategies that summarise, if known.
+    """Render recall, exposure and effect preservation of strategies that summarise, if known.
 
-    Brackets have 95 % intervals, where there are some. The table has no colours on a terminal.
+    Brackets contain 95 % intervals, if there are any. The table has no colours on a terminal.
     """
     memories = list(_memories(comparison))
     if not memories:
@@ -45,7 +45,7 @@ def preserved(comparison: Comparison, colours: Mapping[str, str] | None = None) 
 
 
 def preserved_data(comparison: Comparison) -> dict[str, Any]:
-    """The same of all strategies, for programs: shares, and their ends where there are some."""
+    """The same for all strategies as data: shares with their intervals, if there are any."""
     return {
         "model": comparison.model,
         "window": comparison.window,

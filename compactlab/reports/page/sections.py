@@ -62,9 +62,9 @@ from compactlab.reports.render.text import MINUS, NONE, capitalised, clean, coun
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.store.results import Results
 
-# Strategies that are drawn at first, if there are no more than so many, are all of them.
+# Up to this many strategies are all drawn initially.
 _FEW = 9
-# So many stand for a front where there is none.
+# How many strategies replace a missing front.
 _INSTEAD = 4
 
 Colours = Mapping[str, str]
@@ -97,7 +97,7 @@ _COMPACTIONS = (
     "compaction. Right: the prompt that was sent. Facts stand beside the message that stated them; "
     "✕ marks facts that a later call needed and did not have."
 )
-# What each part answers.
+# The description of each part.
 _ALL = "every figure; a click on a column sorts"
 _TESTED = "interval, adjusted p and non-inferiority, conversation by conversation"
 _COST = "what the money is paid for, and why tokens missed the cache"
@@ -106,9 +106,9 @@ _RECALL = "by lag, by type and by number of compactions, and what missed facts c
 _CALLS = "One conversation, call by call"
 _CONVERSATION = "the context of any conversation, its cumulative cost and its figures"
 _COMPACTION = "message by message: what was kept and cut, and which facts were lost"
-# So many sentences of the verdict are seen at once, besides its first one.
+# How many sentences of the verdict are visible besides the first one.
 _SAID = 2
-# So many strategies are drawn at least.
+# At least this many strategies are drawn.
 _LEAST_DRAWN = 8
 # The columns of the first screen.
 _DECIDING = ("cost_usd", "recall", "of_reference", "cost_with_recovery_usd")
@@ -120,7 +120,7 @@ _ALONE = (
 
 @dataclass(frozen=True)
 class Front:
-    """The first screen: what matters as a table with the bounds, and beside it the main chart."""
+    """The first screen: the table of what matters with the bounds, next to the main chart."""
 
     table: Table
     bounds: Sentences
@@ -139,13 +139,13 @@ def section(
     wanted: str | None = None,
     budget: int = BUDGET,
 ) -> Iterator[Block]:
-    """Everything about one comparison; alone if the page has no other.
+    """Everything about one comparison; ``alone`` if the page has no other.
 
-    The verdict, what matters and the main chart are seen at once; all else is opened.
+    The verdict, what matters and the main chart are visible; all else is collapsed.
     """
     listing = conversations(results, comparison, wanted)
     advice = Advice(comparison)
-    # Pages with many comparisons have room for fewer strategies in each.
+    # Pages with many comparisons have space for fewer strategies in each.
     most = max(_LEAST_DRAWN, ROWS * budget // BUDGET)
     shown_specs = {row.spec for row in drawn(comparison, own_specs(results), most)}
     first = [each.case for each in listing[:1]]
@@ -191,11 +191,11 @@ def _conversation(
     budget: int,
     anchor: str,
 ) -> Iterator[Block]:
-    """Any conversation, call by call, and compactions message by message."""
+    """A selectable conversation, call by call, and compactions message by message."""
     first_drawn = chief(advice)
     heading = Heading("Figures of this conversation", 4)
     table = table_of(results, listing[0], colours, first_drawn)
-    # Of one conversation, the table of all strategies has the same figures.
+    # For a single conversation, the table of all strategies has the same figures.
     still = (*charts, *((heading, table) if len(listing) > 1 else ()))
     data = pane(results, listing, colours, first_drawn, budget, name=anchor, blocks=still)
     about = (sentences([_PANES], "quiet", bullets=False), Custom("conversation.html.j2", data))
@@ -207,17 +207,17 @@ def _conversation(
 def _part(
     title: str, about: str, blocks: Iterable[Block], anchor: str, name: str
 ) -> Iterator[Block]:
-    """A part that is closed at first; nothing where there is nothing in it."""
+    """A collapsed part; nothing if it is empty."""
     if held := tuple(blocks):
         yield Folded(title, held, f"{anchor}-{name}", about)
 
 
 def _eight(comparison: Comparison, colours: Colours, advice: Advice) -> Table:
-    """The strategies that matter, with the figures that decide."""
+    """The strategies that matter, with the deciding figures."""
     known = [c for c in columns(comparison) if c.key in _DECIDING]
     heads = sorted(known, key=lambda column: _DECIDING.index(column.key))
     best = best_of(heads, comparison.strategies)
-    # The interval is of the difference, and stands beside it.
+    # The interval belongs to the difference and is next to it.
     compared = any(advice.recalled(row) for row in comparison.rows)
     behind = 1 + next((n for n, each in enumerate(heads) if each.key == "recall"), 0)
 
@@ -249,7 +249,7 @@ def _difference(contrast: Contrast | None) -> Cell:
 def _tested(
     comparison: Comparison, colours: Colours, anchor: str, among: Collection[str]
 ) -> Iterator[Block]:
-    """The differences to the reference, or in a sentence why there are none."""
+    """The differences from the reference, or a sentence that says why there are none."""
     reference = comparison.reference
     if reference is not None and (why := few(comparison)):
         yield sentences([why], "quiet", bullets=False)
@@ -269,7 +269,7 @@ def _compactions(shown: Compactions, anchor: str) -> Iterator[Block]:
 
 
 def drawing(chart: Chart) -> Drawing:
-    """Set a chart."""
+    """Convert a chart to a drawing."""
     markup, narrow = chart.markup(), chart.narrow_markup()
     return Drawing(chart.title, markup, chart.caption, chart.kind, narrow=narrow)
 
@@ -281,7 +281,7 @@ def _strategies(
     anchor: str,
     legend: Sequence[str],
 ) -> Iterator[Block]:
-    """The table of all strategies, how to read it, and which rules they break."""
+    """The table of all strategies, its legend, and the rules that they break."""
     shown, left_out = telling(columns(comparison), comparison)
     empty = f"Columns without figures for most strategies are left out: {', '.join(left_out)}. "
     missing = [f"{empty}CSV and JSON have them."] if left_out else []
@@ -301,13 +301,13 @@ def _strategies(
 
 
 def roles(advice: Advice) -> dict[str, tuple[str, ...]]:
-    """What strategies are to the comparison, by spec."""
+    """The roles of strategies in the comparison, by spec."""
     by_spec: dict[str, tuple[str, ...]] = {}
     named = [(advice.reference, "reference"), (advice.advised, "advised")]
     for row, role in [*named, *((row, "Pareto front") for row in advice.comparison.front)]:
         if row:
             spec = advice.comparison.line(row).spec
-            if role not in by_spec.get(spec, ()):  # of two that did the same, both are on the front
+            if role not in by_spec.get(spec, ()):  # of two with equal runs, both are on the front
                 by_spec[spec] = (*by_spec.get(spec, ()), role)
     return by_spec
 
@@ -323,7 +323,7 @@ def _memory(comparison: Comparison, colours: Colours, advice: Advice) -> Iterato
 
 
 def _causes(comparison: Comparison) -> Iterator[Block]:
-    """The legend of the chart of causes, with how much there was of each."""
+    """The legend of the chart of causes, with the amount of each."""
     counts = [causes_of(row.runs) for row in comparison.rows]
     rows = []
     for cause in ordered(counts):
@@ -344,7 +344,7 @@ def _views(
 ) -> Compactions:
     """The compactions that are shown message by message: those of choices come first.
 
-    They get as large a share of their own budget as the data get of theirs.
+    Their budget is scaled like that of the data.
     """
     rows = sorted(comparison.rows, key=lambda row: (not row.choice, row.spec not in first_drawn))
     runs = [run for row in rows for run in row.runs]
@@ -353,9 +353,9 @@ def _views(
 
 
 def chief(advice: Advice) -> Collection[str]:
-    """Specs of the strategies that are drawn at first: the front, controls and the reference.
+    """Specs of the strategies that are drawn initially: the front, bounds and the reference.
 
-    Without a front, the cheapest candidates stand for it.
+    Without a front, the cheapest strategies replace it.
     """
     rows = advice.comparison.rows
     if len(rows) <= _FEW:

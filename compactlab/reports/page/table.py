@@ -1,4 +1,4 @@
-"""The comparison as a table with what it comes to: on a terminal and in Markdown."""
+"""The comparison as a table with its verdict, on a terminal and in Markdown."""
 
 from __future__ import annotations
 
@@ -41,22 +41,22 @@ from compactlab.reports.render.document import (
 from compactlab.reports.render.text import capitalised, counted
 from compactlab.sim.store.results import Results
 
-# A number that is no piece of a name.
+# A number that is not a part of a name.
 _NUMBER = re.compile(r"(?<![\w.@/-])\d[\d,.]*(?![\w@/-])")
 
 
 def table(results: Results) -> str:
-    """All comparisons for a terminal; of runs that failed, a line for each error."""
+    """All comparisons for a terminal; one line for each error of failed runs."""
     return terminal.write(Document((*_compared(results), *_errors(failures(results)))))
 
 
 def markdown(results: Results) -> str:
-    """All comparisons in Markdown; of runs that failed, a row for each."""
+    """All comparisons in Markdown; one row for each failed run."""
     return md.write(Document((*_compared(results), *_failed(failures(results)))))
 
 
 def troubles(results: Results) -> str:
-    """Name lines that were passed over and runs that failed, below a report that does not."""
+    """Name skipped lines and failed runs, below a report that does not."""
     over = sentences([passed_over(results)], "important")
     return terminal.write(Document((over, *_errors(failures(results)))))
 
@@ -97,7 +97,7 @@ def _comparison(comparison: Comparison) -> Iterator[Block]:
 
 
 def _failed(failed: Sequence[Failure]) -> Iterator[Block]:
-    """Every run that failed."""
+    """Every failed run."""
     if failed:
         yield Heading(f"{counted(len(failed), 'run')} failed")
         heads = ("conversation", "strategy", "model", "error")
@@ -109,7 +109,7 @@ def _failed(failed: Sequence[Failure]) -> Iterator[Block]:
 
 
 def _errors(failed: Sequence[Failure]) -> Iterator[Block]:
-    """Every error, however many runs it has ended."""
+    """Every error once, with the number of its runs."""
     if failed:
         title = Sentence(f"{counted(len(failed), 'run')} failed:", "bad")
         yield Sentences(
@@ -118,7 +118,7 @@ def _errors(failed: Sequence[Failure]) -> Iterator[Block]:
 
 
 def _uncounted(error: str) -> str:
-    """An error without its counts: errors that differ in these alone are the same."""
+    """An error without its counts: errors that differ only in these are the same."""
     return _NUMBER.sub("#", error)
 
 

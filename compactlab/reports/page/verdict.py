@@ -1,4 +1,4 @@
-"""The comparison in plain words, as far as its statistics carry them."""
+"""The comparison in words, as far as its statistics allow."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.store.run import Run
 
-# So many strategies are named one by one.
+# Up to this many strategies are listed individually.
 _LISTED = 4
 
 
 def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
-    """Say what a comparison shows; of other conversations only as far as the statistics carry it.
+    """Say what a comparison shows; about other conversations only what is significant.
 
-    What it advises is computed if it has not been already.
+    The advice is computed if it is not given.
     """
     if not comparison.rows:
         return ["There is nothing to compare: no strategy succeeded on any conversation."]
@@ -34,13 +34,13 @@ def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
 
 
 def tokens_and_money(comparison: Comparison) -> Iterator[str]:
-    """Say what a sliding window saves in tokens, and what in money, where both are known."""
+    """Say what a sliding window saves in tokens and in money, if both are known."""
     other, slid = comparison.reference, comparison.row("sliding_window")
     if other is None or slid is None or slid is other or not other.value("cost_usd"):
         return
     everything = _prompts(other)
     if not everything:
-        return  # The table of calls was not written.
+        return  # the table of calls was not written
     tokens = _prompts(slid) / everything
     money = slid.value("cost_usd") / other.value("cost_usd")
     pairs = zip(replays(slid.runs), replays(other.runs), strict=True)
@@ -57,7 +57,7 @@ def tokens_and_money(comparison: Comparison) -> Iterator[str]:
 
 
 def recorded(comparison: Comparison) -> Iterator[str]:
-    """Say what the logs' own usage costs, and how far its replay is off."""
+    """Say what the recorded usage costs, and how far the replay deviates from it."""
     row, log = comparison.row("as_recorded"), comparison.recorded_bill
     if row is None or log is None:
         return
@@ -71,7 +71,7 @@ def recorded(comparison: Comparison) -> Iterator[str]:
 
 
 def unpaid(row: Row) -> int:
-    """Compactions without a request for a summary; 0 where either was not counted."""
+    """The number of compactions without a summary request; 0 if either was not counted."""
     total = 0.0
     for group in replays(row.runs):
         counts = [[run.metrics.get(name) for name in ("compactions", "summaries")] for run in group]
@@ -81,7 +81,7 @@ def unpaid(row: Row) -> int:
 
 
 def for_nothing(comparison: Comparison) -> Iterator[str]:
-    """Say which recorded compactions no log bills."""
+    """Say how many recorded compactions have no cost in the log."""
     row = comparison.row("as_recorded")
     if row is not None and (number := unpaid(row)):
         yield (
@@ -129,7 +129,7 @@ class _Verdict:
         yield from strength(self.advice, self.these)
 
     def choice(self, cheapest: Row) -> Iterator[str]:
-        """The trade-off first, then what the rule makes of it."""
+        """The trade-off first, then the recommendation."""
         still = self.advice.idle
         if still is not None:
             yield (
@@ -140,7 +140,7 @@ class _Verdict:
             )
             return
         if self.advice.silent == "controls":
-            # Nothing tells remembering from forgetting, so recall is no argument.
+            # Nothing distinguishes remembering from forgetting, so recall is no argument.
             yield self.recommendation()
             yield f"The cheapest{self.among} is {self.price(cheapest)}."
             return
@@ -152,7 +152,7 @@ class _Verdict:
         yield from self.alike()
 
     def front(self) -> str:
-        """What more money buys: how many are on the Pareto front, and where it bends."""
+        """The number of strategies on the Pareto front, and its knee."""
         steps, knee = self.advice.steps, self.advice.knee
         about = self.about_recall()
         if len(steps) < 2:
@@ -166,11 +166,11 @@ class _Verdict:
         return f"{text}. Its knee, beyond which recall costs more, is {self.step(knee)}.{about}"
 
     def step(self, row: Row) -> str:
-        """A strategy on the front."""
+        """A point of the front."""
         return f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD{self.recall_of(row)})"
 
     def here(self) -> str:
-        """The choice in these conversations, as a plain figure."""
+        """The choice by the plain figures of these conversations."""
         row, reference = self.advice.enough, self.advice.reference
         if row is None:
             return f"In {self.these}, no usable strategy recalls at least {ENOUGH:.0%}."
@@ -185,14 +185,14 @@ class _Verdict:
         )
 
     def about_reference(self) -> Iterator[str]:
-        """What the reference is where it is not keep_all, whose bill cannot be had."""
+        """Name the reference if it is not ``keep_all`` because that is not usable."""
         reference, whole = self.advice.reference, self.comparison.row("keep_all")
         if reference is None or whole is None or whole.usable:
             return
         yield f"Reference: {name(reference.label)}, {self.reference_is(reference)}."
 
     def reference_is(self, row: Row) -> str:
-        """Why others are compared with it."""
+        """Why a strategy is the reference."""
         if row.as_recorded:
             return "what was run"
         if row.name in self.comparison.clients:
@@ -200,7 +200,7 @@ class _Verdict:
         return "the first usable strategy named"
 
     def about_recall(self) -> str:
-        """Of which facts recall is the share."""
+        """Which facts recall counts."""
         if not self.advice.conversations:
             return ""
         return (
@@ -213,7 +213,7 @@ class _Verdict:
         return "" if row.recall is None else f"{before}recall {show(row.recall, 'share')}{after}"
 
     def recommendation(self) -> str:
-        """The strategy to choose, or why these conversations do not show any."""
+        """The recommended strategy, or why these conversations do not show any."""
         advised = self.advice.advised
         if advised is not None:
             kept = ""
@@ -230,7 +230,7 @@ class _Verdict:
         return f"No strategy is recommended: {self.why_none()}."
 
     def why_none(self) -> str:
-        """Why none is recommended, and what would make it tell."""
+        """Why none is recommended, and what would change that."""
         advice, comparison = self.advice, self.comparison
         wanted = f"{comparison.lag:,} tokens"
         reasons = {
@@ -256,7 +256,7 @@ class _Verdict:
         return reasons[advice.silent]
 
     def seeds(self) -> str:
-        """How many seeds make as many synthetic conversations as are needed."""
+        """How many seeds yield enough synthetic conversations."""
         advice = self.advice
         if self.comparison.recorded or not advice.conversations:
             return ""
@@ -264,7 +264,7 @@ class _Verdict:
         return f": add --seeds {ceil(advice.needed * seeds / advice.conversations)}"
 
     def no_null(self) -> str:
-        """That nothing tells what forgetting looks like."""
+        """Say that no control shows what forgetting looks like."""
         null = self.comparison.row("keep_none")
         if null is None or null.recall is None:
             return "keep_none is not compared, so nothing shows what forgetting looks like"
@@ -302,7 +302,7 @@ class _Verdict:
 
     @staticmethod
     def told_apart(known: Sequence[tuple[Row, Share]]) -> str:
-        """Of inferred needs: whether summaries are told from such as say nothing, and no more."""
+        """For inferred needs: say only whether summaries differ from empty ones."""
         told = [name(row.label) for row, p in known if p.low is not None and p.low > 0]
         rest = [name(row.label) for row, p in known if p.low is None or p.low <= 0]
         text = "Summaries are not told from summaries without content"
@@ -312,7 +312,7 @@ class _Verdict:
         return f"{text} under {enumerated(rest, _LISTED)}."
 
     def alike(self) -> Iterator[str]:
-        """Who may be as cheap as the one that is advised, for all that is known."""
+        """The strategies whose cost may equal that of the recommended one."""
         best, pairs = self.advice.advised, self.advice.alike
         if best is None or not pairs or self.comparison.conversations == 1:
             return
@@ -328,12 +328,12 @@ class _Verdict:
 
     @property
     def than(self) -> str:
-        """What all are compared with."""
+        """The name of the reference."""
         return name(self.advice.reference.label) if self.advice.reference else "the others"
 
     @property
     def candidates(self) -> list[Row]:
-        """What one might choose: no controls, and not what is in use already."""
+        """The strategies without bounds and ``as_recorded``."""
         return [row for row in self.comparison.strategies if not row.as_recorded]
 
     @property
@@ -343,13 +343,13 @@ class _Verdict:
 
     @property
     def of(self) -> str:
-        """Of which strategies one is the cheapest, where some cannot be used."""
+        """Of how many usable strategies, if some are not usable."""
         every = len(self.advice.choices) == len(self.candidates)
         return "" if every else f" of {self.usable}"
 
     @property
     def among(self) -> str:
-        """The same, named in any case."""
+        """Like ``of``, but never empty."""
         return self.of or " usable strategy"
 
     @property
@@ -358,14 +358,14 @@ class _Verdict:
         return "this one conversation" if number == 1 else f"these {number:,} conversations"
 
     def offer(self, row: Row) -> str:
-        """A strategy with its price and what one gets."""
+        """A strategy with its price and recall."""
         words = self.price(row)
         if row.recall is None:
             return words
         return f"{words}{self.recall_of(row)}{self.recall(row)}"
 
     def price(self, row: Row) -> str:
-        """A strategy with its bill, beside that of the reference."""
+        """A strategy with its bill, compared with that of the reference."""
         words = f"{name(row.label)}: {dollars(row.value('cost_usd'))} USD"
         if row is self.advice.reference:
             return f"{words}, the reference itself"
@@ -373,7 +373,7 @@ class _Verdict:
         return f"{words}, {text}" if text else words
 
     def recall(self, row: Row) -> str:
-        """The recall of the reference, and between which bounds the difference lies."""
+        """The recall of the reference, and the interval of the difference."""
         contrast, reference = self.advice.recalled(row), self.advice.reference
         if contrast is None or contrast.estimate is None or reference is None:
             return ""
@@ -394,7 +394,7 @@ class _Verdict:
         return f"{sentence} In {self.these}, keep_all exceeded {window_on(keep_all)}."
 
     def none_usable(self) -> str:
-        """Where no candidate kept to the rules, who came nearest to it."""
+        """If no candidate is usable: say so, and which one is nearest."""
         none = (
             f"In {self.these}, no candidate strategy kept every prompt valid and within the "
             "context window"
@@ -409,7 +409,7 @@ class _Verdict:
         return f"{none}. The nearest is {self.offer(best)}. It exceeded {window_on(best)}."
 
     def closed_loop(self, choices: list[Row]) -> Iterator[str]:
-        """Whether what is cheap stays so when missed facts have consequences."""
+        """Say whether cheap strategies stay cheap if missed facts have consequences."""
         known = [row for row in choices if row.figures["cost_with_recovery_usd"] is not None]
         if not known:
             return

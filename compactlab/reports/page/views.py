@@ -1,4 +1,4 @@
-"""Which compactions a page shows: it has room for some of them."""
+"""The choice of compactions that a page has space for."""
 
 from __future__ import annotations
 
@@ -15,37 +15,37 @@ from compactlab.sim.store.parquet import NO_ROWS
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 
-# Characters of all views of a page together: it shall stay under 1 MB.
+# Characters of all views of a page: it shall stay under 1 MB.
 BUDGET = 90_000
-# What stands around a message, and around a view, that is no text of theirs.
+# Characters of markup around a message, and around a view.
 _AROUND, _ABOUT = 220, 800
 
 
 @dataclass(frozen=True)
 class Compaction:
-    """The view of a compaction, with the run that it is of."""
+    """The view of a compaction, and its run."""
 
     conversation: str
-    strategy: str  # its label
+    strategy: str  # the strategy's label
     spec: str
-    compactions: int  # how many the run has; 0 where that was not written
-    inferred: bool  # whether its facts are not declared, but inferred from actions
+    compactions: int  # how many the run has; 0 if unknown
+    inferred: bool  # whether its facts are inferred from actions instead of declared
     view: View
 
 
 @dataclass(frozen=True)
 class Compactions:
-    """The compactions of a page: of the first conversation, and of others by facts missed."""
+    """The compactions of a page: of the first conversation, then others by facts missed."""
 
     title: str = ""  # of the first conversation
     own: tuple[Compaction, ...] = ()
     others: tuple[Compaction, ...] = ()
     idle: tuple[str, ...] = ()  # labels of strategies that never compacted the first conversation
-    left_out: int = 0  # runs whose compaction has no room
+    left_out: int = 0  # runs whose compaction did not fit
 
     @property
     def shown(self) -> tuple[Compaction, ...]:
-        """All that the page shows."""
+        """All compactions of the page."""
         return self.own + self.others
 
 
@@ -56,7 +56,7 @@ def views(
     budget: int = BUDGET,
     titles: Mapping[Case, str] = MappingProxyType({}),
 ) -> Compactions:
-    """Choose the compactions that a page shows; conversations have titles, or their own."""
+    """Choose the compactions of a page; ``titles`` may replace the conversations' own."""
     done = [run for run in runs if run.status == "ok"]
     if not done:
         return Compactions()
@@ -105,7 +105,7 @@ def _compaction(results: Results, run: Run, title: str) -> Compaction:
 
 
 def size_of(view: View) -> int:
-    """About how many characters of HTML a view takes."""
+    """The approximate size of a view in characters of HTML."""
     return _ABOUT + sum(_AROUND + sum(map(len, _texts(piece))) for piece in _pieces(view))
 
 

@@ -1,1 +1,1 @@
-"""Asks a real model what it can use of a context: what it recalls, and which action it takes."""
+"""Probes: what a real model recalls from a context, and which action it takes next."""

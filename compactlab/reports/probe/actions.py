@@ -1,4 +1,4 @@
-"""Which action a reader takes next, given the prompt as a strategy leaves it."""
+"""The next action of a reader, given the prompt of a strategy."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from compactlab.sim.replay.strategy import Strategy
 Given = Literal["full", "compacted"]
 GIVEN: tuple[Given, ...] = get_args(Given)
 
-ANSWER = 1024  # tokens that an answer may have; longer arguments break off, and are no action
-USUAL = 120  # tokens of a usual answer: a guess, for prices beforehand
+ANSWER = 1024  # maximum tokens of an answer; a truncated answer is no action
+USUAL = 120  # tokens of a typical answer: a guess, for estimates of prices
 _TASK = """\
 You are the assistant of the conversation above. Choose the next action: one call of a tool. The \
 tools, with the names of their arguments:
@@ -33,15 +33,15 @@ class Action:
     """A call of a tool."""
 
     tool: str
-    arguments: Any  # a JSON value; a text where the log has no JSON
+    arguments: Any  # a JSON value; a text if the log has no JSON
 
 
 @dataclass(frozen=True)
 class Match:
-    """How far an action is the recorded one."""
+    """How far an action equals the recorded one."""
 
-    tool: bool  # whether it calls the same tool
-    arguments: bool  # and with the same arguments, as JSON values
+    tool: bool  # whether the tool is the same
+    arguments: bool  # whether the arguments are also equal, as JSON values
 
 
 def action_of(text: str) -> Action | None:
@@ -76,7 +76,7 @@ def recorded(part: Part) -> Action:
 
 
 def match(chosen: Action | None, wanted: Sequence[Action]) -> Match:
-    """How far an action is one of the recorded ones.
+    """Compare an action with the recorded ones; any of them may match.
 
     Examples
     --------
@@ -92,7 +92,7 @@ def match(chosen: Action | None, wanted: Sequence[Action]) -> Match:
 
 
 def _plain(value: Any) -> str:
-    """A JSON value in one notation: keys in order, whole numbers whole."""
+    """A JSON value in canonical form: sorted keys, integral floats as integers."""
     return json.dumps(_whole(value), sort_keys=True)
 
 
@@ -107,30 +107,30 @@ def _whole(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Choice:
-    """A call under a strategy, with what the reader chose, by draw."""
+    """The reader's answers at a call under a strategy, by draw."""
 
     conversation: str
     strategy: str
     call: str
     recorded: tuple[Action, ...]
     answers: Mapping[Given, tuple[str, ...]]
-    cut: frozenset[Given] = frozenset()  # where the oldest was left out
-    broken_off: tuple[bool, ...] = ()  # of every answer, whether it has no end
-    samples: Mapping[Given, str] = field(default_factory=dict)  # as an evaluator names them
+    cut: frozenset[Given] = frozenset()  # where the oldest texts were left out
+    broken_off: tuple[bool, ...] = ()  # whether each answer is truncated
+    samples: Mapping[Given, str] = field(default_factory=dict)  # ids for an evaluator
 
     def matches(self, given: Given) -> list[Match]:
-        """How far each answer is the recorded action."""
+        """The match of each answer with the recorded action."""
         return [match(action_of(text), self.recorded) for text in self.answers[given]]
 
     def chose(self, given: Given) -> float:
-        """The share of answers that are an action at all."""
+        """The share of answers that are an action."""
         answers = self.answers[given]
         return sum(action_of(text) is not None for text in answers) / len(answers)
 
 
 @dataclass(frozen=True)
 class Probe:
-    """A call under a strategy, with what the reader is asked."""
+    """The requests to the reader at a call under a strategy."""
 
     conversation: str
     strategy: str
@@ -139,31 +139,31 @@ class Probe:
 
     @property
     def target(self) -> tuple[str, ...]:
-        """The right answers, for whoever else asks."""
+        """The right answers, for an evaluator."""
         actions = map(recorded, _acts(self.call))
         return tuple(json.dumps({"tool": a.tool, "arguments": a.arguments}) for a in actions)
 
     @property
     def about(self) -> dict[str, Any]:
-        """What it is about, for whoever else asks."""
+        """Metadata, for an evaluator."""
         return {"call": self.call.id}
 
 
 @dataclass(frozen=True)
 class NextAction:
-    """Calls whose action is known."""
+    """The probe of next actions, at calls whose action the log has."""
 
-    reader: Reader  # who is asked
-    count: int = 20  # how many calls of each conversation, at most
-    seed: int = 0  # the root of the draws by which they are chosen
+    reader: Reader  # the model under test
+    count: int = 20  # maximum number of calls per conversation
+    seed: int = 0  # root of the random choice of calls
 
     usual: ClassVar[int] = USUAL
-    judge: ClassVar[Reader | None] = None  # the log judges
+    judge: ClassVar[Reader | None] = None  # the log replaces a judge
 
     def plan(
         self, conversation: Conversation, strategies: Sequence[Strategy], options: Options
     ) -> tuple[list[Probe], list[str]]:
-        """What is asked of a conversation, and what code that is not ours has printed."""
+        """The probes of a conversation, and the output of plug-in code."""
         first = [replayed(conversation, strategy, options) for strategy in strategies]
         after = frozenset().union(*(each.compacted for each in first))
         calls = self._drawn(conversation, after)
@@ -187,18 +187,18 @@ class NextAction:
         return probes, [each.printed for each in first]
 
     def _drawn(self, conversation: Conversation, after: frozenset[str]) -> dict[str, Message]:
-        """Calls after a compaction that act; each has a place of its own in the drawing."""
+        """A random sample of the acting calls after a compaction; each draw is independent."""
         acting = [m for m in conversation.calls if m.id in after and any(_acts(m))]
         digest = conversation.digest
         acting.sort(key=lambda m: stream(self.seed, "probe", digest, m.id).random())
         return {message.id: message for message in acting[: self.count]}
 
     def judgements(self, probes: Sequence[Probe]) -> list[PromptDraws]:
-        """Nothing."""
+        """No judgements are needed."""
         return []
 
     def outcomes(self, probes: Sequence[Probe]) -> list[Choice]:
-        """What came of it, by the recorded answers."""
+        """The outcomes, from the recorded answers."""
         return list(map(self._choice, probes))
 
     def _choice(self, probe: Probe) -> Choice:
@@ -220,7 +220,7 @@ def _acts(message: Message) -> list[Part]:
 
 
 def _tools(conversation: Conversation) -> str:
-    """The tools that the log calls, each with the arguments that it is given there."""
+    """The tools that the log calls, each with the names of its arguments."""
     tools: dict[str, dict[str, None]] = {}
     for message in conversation.messages:
         for part in _acts(message):

@@ -1,4 +1,4 @@
-"""Which actions a reader takes, as a document: how often they are the recorded ones."""
+"""The report on next actions: how often they are the recorded ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from compactlab.reports.render.document import Block, Document, name, sentences
 from compactlab.reports.render.fields import Field, csv_of, data_of, hidden, table_of
 from compactlab.reports.render.text import counted, show
 
-# What is compared, by the name of its columns.
+# The measures, by the name of their columns.
 _MEASURES: dict[str, Callable[[Match], bool]] = {
     "tool": attrgetter("tool"),
     "arguments": attrgetter("arguments"),
@@ -37,16 +37,16 @@ _MEANING = (
 
 
 def report(choices: Sequence[Choice], reader: str, left_out: Sequence[str] = ()) -> Document:
-    """How often a reader takes the recorded action.
+    """Report how often a reader takes the recorded action.
 
     Parameters
     ----------
     choices
-        What was chosen at each call under each strategy.
+        The answers at each call under each strategy.
     reader
         Name of the model.
     left_out
-        Ids of conversations of which nothing was asked.
+        Ids of conversations without questions.
     """
     blocks: list[Block] = [sentences(_verdict(choices, reader, left_out))]
     if choices:
@@ -72,12 +72,12 @@ def by_strategy(choices: Iterable[Choice]) -> dict[str, list[Choice]]:
 
 
 def share_of(choices: Iterable[Choice], kind: str, given: Given) -> Share | None:
-    """The share of answers that are the recorded action, as the mean over conversations."""
+    """The share of answers that match the recorded action, as the mean over conversations."""
     return mean_of(choices, lambda choice: _share(choice, kind, given))
 
 
 def more(choices: Iterable[Choice], kind: str) -> Share | None:
-    """By how much more of them are it with the strategy's prompt than with the full context."""
+    """That share with the strategy's prompt less the share with the full context."""
     return mean_of(
         choices,
         lambda choice: _share(choice, kind, "compacted") - _share(choice, kind, "full"),
@@ -90,7 +90,7 @@ def _share(choice: Choice, kind: str, given: Given) -> float:
 
 
 def same_tool(choices: Iterable[Choice]) -> float | None:
-    """How often the tool is right that each conversation's calls most often use: a control."""
+    """The score of always calling the most frequent tool of the conversation: a control."""
     calls = {(choice.conversation, choice.call): choice for choice in choices}
     tools: defaultdict[str, list[set[str]]] = defaultdict(list)
     for choice in calls.values():
@@ -103,7 +103,7 @@ def same_tool(choices: Iterable[Choice]) -> float | None:
 
 
 def weak(choices: Sequence[Choice]) -> bool:
-    """Whether a reader does no better than one that always calls the usual tool."""
+    """Whether a reader scores no better than that control."""
     full, constant = share_of(choices, "tool", "full"), same_tool(choices)
     return full is None or constant is None or full.value <= constant
 
@@ -139,7 +139,7 @@ def _gap(gap: Share | None) -> str:
 
 
 def _measured(kind: str) -> Iterator[Field]:
-    """The fields of a strategy's choices: how often they are the recorded actions."""
+    """The fields of a strategy's shares of recorded actions."""
 
     def shared(given: Given) -> Callable[[tuple[str, Sequence[Choice]]], Share | None]:
         return lambda group: share_of(group[1], kind, given)
@@ -158,7 +158,7 @@ _STRATEGY = (
 
 @dataclass(frozen=True)
 class _Answer:
-    """An answer to what a reader was given."""
+    """An answer in a condition."""
 
     choice: Choice
     given: Given
@@ -188,7 +188,7 @@ def _answers(choices: Iterable[Choice]) -> Iterator[_Answer]:
 
 
 def answers_as_csv(choices: Iterable[Choice]) -> str:
-    """Write a row for each answer."""
+    """Write one row per answer."""
     return csv_of(_ANSWER, _answers(choices))
 
 

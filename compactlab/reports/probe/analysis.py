@@ -1,4 +1,4 @@
-"""How well states predict what a reader recalls, and whether the reader shows anything at all."""
+"""How well the states of facts predict recall, and whether the reader is sensitive enough."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.probe.conditions import Condition
 from compactlab.reports.probe.recall import Mark, Outcome
 
-# By so much must a reader recall more with a fact than without it, to show anything: the bar of
-# assay sensitivity (ICH E10, 2000); its height is ours.
+# The minimum difference of a reader's recall with and without a fact (assay sensitivity, ICH E10,
+# 2000); the figure is our choice.
 SENSITIVE = 0.20
-UNKNOWN = "unknown"  # of a fact in this state nothing is predicted
+UNKNOWN = "unknown"  # facts in this state have no prediction
 
 
 def mcc(pairs: Iterable[tuple[bool, float]]) -> float | None:
-    """Matthews's correlation of a prediction with shares of what came.
+    """Matthews's correlation between predictions and shares of positive answers.
 
-    A share counts as that much of what was predicted to be, and the rest as its contrary, so that
-    several answers to a question count as one question. None where one of the four margins is
-    empty (Matthews 1975, Biochimica et Biophysica Acta 405:442).
+    A share counts as a fraction of a positive and the rest as a negative, so that all answers to a
+    question count once. None if one of the four margins is empty (Matthews 1975, Biochimica et
+    Biophysica Acta 405:442).
 
     Examples
     --------
@@ -48,7 +48,7 @@ def mcc(pairs: Iterable[tuple[bool, float]]) -> float | None:
 
 
 class _Observed(Protocol):
-    """Something that was seen of a conversation."""
+    """An observation in a conversation."""
 
     @property
     def conversation(self) -> str: ...
@@ -60,16 +60,16 @@ _Seen = TypeVar("_Seen", bound=_Observed)
 def mean_of(
     outcomes: Iterable[_Seen], value: Callable[[_Seen], float], *, least: float = 0.0
 ) -> Share | None:
-    """The mean over conversations of the mean of each, with an interval if there are ten.
+    """The mean over the conversations' means, with an interval from ten conversations on.
 
     Parameters
     ----------
     outcomes
-        What it is the mean of.
+        The observations.
     value
-        The value of one, from ``least`` to 1.
+        The value of an observation, from ``least`` to 1.
     least
-        The smallest value that there could be.
+        The smallest possible value.
     """
     by_conversation: defaultdict[str, list[float]] = defaultdict(list)
     for outcome in outcomes:
@@ -88,18 +88,18 @@ def recall(outcomes: Iterable[Outcome], condition: Condition) -> Share | None:
 
 
 def distinct(outcomes: Iterable[Outcome]) -> list[Outcome]:
-    """Each question once: with and without the fact, no strategy makes a difference."""
+    """Each question once: conditions with and without the fact are equal for all strategies."""
     return [*{(o.conversation, o.call, o.fact): o for o in outcomes}.values()]
 
 
 def sensitivity(outcomes: Iterable[Outcome]) -> Share | None:
-    """Assay sensitivity: by how much more a reader recalls with a fact than without it."""
+    """Assay sensitivity: a reader's recall with a fact less its recall without it."""
     return mean_of(distinct(outcomes), lambda o: o.recall("full") - o.recall("without"), least=-1.0)
 
 
 @dataclass(frozen=True)
 class Group:
-    """Some outcomes together: what their states predict, and what was recalled."""
+    """Outcomes of a group, with predicted and actual recall."""
 
     name: str
     outcomes: Sequence[Outcome]
@@ -110,27 +110,27 @@ class Group:
 
     @property
     def kept(self) -> Share | None:
-        """The share of facts whose state says that the prompt gives them."""
+        """The share of facts that are in the prompt according to their states."""
         return mean_of(self._known, lambda outcome: float(outcome.predicted))
 
     @property
     def predicted(self) -> Share | None:
-        """What would be recalled if states were right.
+        """Predicted recall, if states are right.
 
-        A fact that is there would be recalled as in the full context, any other as without it: by
-        the same reader, of the same question.
+        A present fact is recalled as in the full context, any other as without it, by the same
+        reader and for the same question.
         """
         return mean_of(self._known, lambda o: o.recall("full" if o.predicted else "without"))
 
     @property
     def off(self) -> float | None:
-        """Calibration: what was recalled of them, less what was predicted."""
+        """Calibration: actual recall less predicted recall."""
         recalled, predicted = recall(self._known, "compacted"), self.predicted
         return recalled.value - predicted.value if recalled and predicted else None
 
     @property
     def mcc(self) -> float | None:
-        """How well states predict what is recalled."""
+        """The correlation of predicted and actual recall."""
         return mcc((outcome.predicted, outcome.recall("compacted")) for outcome in self._known)
 
     def recall(self, condition: Condition) -> Share | None:
@@ -140,7 +140,7 @@ class Group:
 
 @dataclass(frozen=True)
 class Findings:
-    """What was found of a reader."""
+    """The results of a reader."""
 
     outcomes: Sequence[Outcome]
 
@@ -156,7 +156,7 @@ class Findings:
         return sensitive is None or sensitive.value < SENSITIVE
 
     def groups(self, name: Callable[[Outcome], str]) -> list[Group]:
-        """The outcomes by a name, in the order in which names first occur."""
+        """The outcomes grouped by an attribute, in the order of their first occurrence."""
         by_name: dict[str, list[Outcome]] = {}
         for outcome in self.outcomes:
             by_name.setdefault(name(outcome), []).append(outcome)
@@ -165,17 +165,17 @@ class Findings:
 
 @dataclass(frozen=True)
 class Agreement:
-    """How a judge agrees with exact match, over different answers."""
+    """The agreement of a judge with the exact match, over distinct answers."""
 
     answers: int
     same: int
-    accepted: int  # of those that match, how many the judge accepts
+    accepted: int  # how many of the matching answers the judge accepts
     matching: int
-    unclear: int = 0  # answers to which the judge says neither yes nor no
+    unclear: int = 0  # answers that the judge neither accepts nor rejects
 
     @property
     def share(self) -> float | None:
-        """The share of answers on which both say the same."""
+        """The share of answers on which both agree."""
         return self.same / self.answers if self.answers else None
 
     @property
@@ -183,7 +183,7 @@ class Agreement:
         """Cohen's kappa: agreement beyond chance (1960, Educ. and Psychol. Measurement 20:37)."""
         if not self.answers:
             return None
-        # Those that the judge accepts: matching ones, and others on which the two do not agree.
+        # All that the judge accepts: matching answers, and others without agreement.
         others = self.answers - self.matching
         yes = self.accepted + others - (self.same - self.accepted)
         both = self.matching * yes + others * (self.answers - yes)
@@ -192,7 +192,7 @@ class Agreement:
 
 
 def agreement(outcomes: Iterable[Outcome]) -> Agreement:
-    """How the judge agrees with exact match; of equal answers to a question, each counts once."""
+    """The agreement of the judge with the exact match; equal answers to a question count once."""
     marks: dict[tuple[str, str, str, str], Mark] = {}
     for o in outcomes:
         for each in o.marks.values():

@@ -1,4 +1,4 @@
-"""What a reader is given to read: four conditions at one call."""
+"""The contexts of a reader: four conditions at one call."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ CONDITIONS: tuple[Condition, ...] = get_args(Condition)
 _RESTATED = "It was said earlier:"
 
 
-# What the script had said at a call, whatever a strategy made of it.
+# The context according to the script, independent of the strategy.
 
 
 def paths(conversation: Conversation, calls: Collection[str]) -> dict[str, list[Message]]:
-    """By call: the messages that led to it, without those of branches that were given up."""
+    """For each call, the messages that led to it, without abandoned branches."""
     start: list[Message] = []
     found: dict[str, list[Message]] = {}
     for path, message in walked(conversation, start):
@@ -47,20 +47,20 @@ def paths(conversation: Conversation, calls: Collection[str]) -> dict[str, list[
 
 
 def without(fact: Fact, parts: Iterable[Part], stating: Collection[int] = ()) -> list[Part]:
-    """The parts that do not say a fact's value; those of some places say it whatever they say."""
+    """The parts that do not state a fact's value; those at ``stating`` are always left out."""
     wanted = [normal(value) for value in values_of(fact)]
     return [
         part
         for index, part in enumerate(parts)
         if index not in stating
-        # Also within a longer word: a control must not give it away.
+        # Substrings count, too: a control must not reveal the value.
         and not any(value in normal(part.text) for value in wanted)
         and not says(part.text, values_of(fact))
     ]
 
 
 def _lacking(fact: Fact, messages: Iterable[Message]) -> Iterator[Message]:
-    """Messages without what states a fact."""
+    """Messages without the parts that state a fact."""
     for message in messages:
         named = {source.part for source in fact.origin if source.id == message.id}
         stating = range(len(message.parts)) if -1 in named else named
@@ -72,7 +72,7 @@ def _lacking(fact: Fact, messages: Iterable[Message]) -> Iterator[Message]:
 
 
 def _statement(ledger: Ledger, fact: Fact, messages: Iterable[Message]) -> str:
-    """The words in which a fact was said last; of one that is spread over several, all."""
+    """The last statement of a fact; all statements if it spans several."""
     place = {message.id: number for number, message in enumerate(messages)}
     sources = sorted((s for s in fact.origin if s.id in place), key=lambda s: place[s.id])
     witness = Witness(ledger)
@@ -84,14 +84,14 @@ def _statement(ledger: Ledger, fact: Fact, messages: Iterable[Message]) -> str:
 
 
 def controls(ledger: Ledger, fact: Fact, path: list[Message]) -> dict[Condition, Context]:
-    """What is given to read whatever a strategy does: all that was said, and that without a fact.
+    """The contexts that do not depend on the strategy: the full one, and that without a fact.
 
     Parameters
     ----------
     ledger
         The facts of the conversation.
     fact
-        What is asked about.
+        The fact of the question.
     path
         The messages that led to the call.
     """
@@ -105,25 +105,25 @@ def controls(ledger: Ledger, fact: Fact, path: list[Message]) -> dict[Condition,
 def treated(
     ledger: Ledger, fact: Fact, path: list[Message], prompt: View
 ) -> dict[Condition, Context]:
-    """What a strategy gives to read, and that with the fact once more."""
+    """The context of a strategy, and the same with the fact restated."""
     compacted = Context.of(prompt.system, prompt.messages)
     statement = _statement(ledger, fact, path)
     return {"compacted": compacted, "restated": compacted.then(f"{_RESTATED}\n\n{statement}")}
 
 
-# What strategies made of it.
+# The context according to a strategy.
 
 
 @dataclass(frozen=True)
 class Replayed:
-    """What is looked at of a replay."""
+    """The needed part of a replay."""
 
     strategy: str  # its label
-    compacted: frozenset[str]  # the calls of the script from the first compaction on
-    prompts: Mapping[str, View]  # of the calls that were asked for
+    compacted: frozenset[str]  # the calls of the script since the first compaction
+    prompts: Mapping[str, View]  # of the requested calls
     states: Mapping[str, States]
     tokenizer: Tokenizer  # of the model of its first call
-    printed: str = ""  # by code that is not ours
+    printed: str = ""  # by plug-in code
 
 
 def replayed(
@@ -134,12 +134,12 @@ def replayed(
     *,
     facts: bool = False,
 ) -> Replayed:
-    """Replay a strategy, and look at some of its calls.
+    """Replay a strategy, and collect the prompts of some calls.
 
     Raises
     ------
     UsageError
-        If code that is not ours fails.
+        If plug-in code fails.
     """
 
     def looked_at() -> Replayed:

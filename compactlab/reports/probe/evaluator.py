@@ -1,7 +1,7 @@
-"""Hands what a reader would be asked to Inspect, an evaluator, and reads its log.
+"""Export questions to Inspect, an evaluator, and read its log.
 
-Samples are in the form of ``inspect_ai.dataset.json_dataset``, and logs in that of
-``inspect eval --log-format json`` (inspect-ai 0.3.285, 2026-11).
+Samples have the form of ``inspect_ai.dataset.json_dataset``, and logs that of ``inspect eval
+--log-format json`` (inspect-ai 0.3.285, 2026-11).
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ from compactlab.sim.core.message import Usage
 
 
 class Probed(Protocol):
-    """What is asked at a call under a strategy, and what the right answer is."""
+    """The requests at a call under a strategy, and the right answers."""
 
     @property
     def conversation(self) -> str:
-        """Its id."""
+        """The conversation's id."""
 
     @property
     def strategy(self) -> str:
@@ -49,7 +49,7 @@ class Probed(Protocol):
 
     @property
     def asked(self) -> Mapping[Any, PromptDraws]:
-        """What a reader is asked, by condition."""
+        """The requests to a reader, by condition."""
 
     @property
     def target(self) -> Sequence[str]:
@@ -57,14 +57,14 @@ class Probed(Protocol):
 
     @property
     def about(self) -> Mapping[str, Any]:
-        """What it is about, by name."""
+        """Metadata, by name."""
 
 
-# What goes to an evaluator.
+# Export to an evaluator.
 
 
 class Sample(msgspec.Struct):
-    """One thing to ask, in Inspect's form."""
+    """A request in Inspect's form."""
 
     id: str
     input: list[dict[str, str]]
@@ -74,12 +74,12 @@ class Sample(msgspec.Struct):
 
 @dataclass
 class Samples:
-    """What would be asked, each request once, whichever strategies lead to it."""
+    """All requests, each once, even if several strategies share it."""
 
     by_id: dict[str, Sample] = field(default_factory=dict)
 
     def add(self, probes: Iterable[Probed]) -> None:
-        """Add what some probes ask; further draws of a request are epochs of its sample."""
+        """Add the requests of some probes; further draws of a request are epochs of its sample."""
         for probe in probes:
             for condition, asked in probe.asked.items():
                 if asked.sample not in self.by_id:
@@ -89,7 +89,7 @@ class Samples:
 
     @property
     def lines(self) -> bytes:
-        """All of them as JSON Lines."""
+        """All samples as JSON Lines."""
         return msgspec.json.Encoder().encode_lines(self.by_id.values())
 
 
@@ -107,12 +107,12 @@ def _sample(probe: Probed, request: Request) -> Sample:
     return Sample(request.key, system + turns, [*map(redactor.text, probe.target)], about)
 
 
-# What comes back.
+# Import from an evaluator.
 
-# The values of Inspect's own scorers, as its value_to_float has them.
+# The values of Inspect's scorers, as in its value_to_float.
 _WORDS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0, "yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
 
-_LARGEST = 1e300  # of a score; what is larger has no mean
+_LARGEST = 1e300  # of a score; the mean of larger ones could overflow
 
 
 class _Choice(msgspec.Struct):
@@ -160,10 +160,10 @@ class _Log(msgspec.Struct):
 
 @dataclass(frozen=True)
 class Log:
-    """What Inspect's model answered, and what its scorers made of that."""
+    """The answers of Inspect's model, and the scores of its scorers."""
 
-    file: str  # where it was read
-    model: str  # the model's name there, which begins with that of its provider
+    file: str  # the path of the log
+    model: str  # Inspect's name of the model, which begins with its provider
     samples: Mapping[tuple[str, int], _Evaluated]  # by id of the sample, and by draw from 0 on
 
     @classmethod
@@ -173,7 +173,7 @@ class Log:
         Raises
         ------
         InputError
-            If it is none, or a sample failed.
+            If the file is no log, or a sample failed.
         """
         try:
             log = msgspec.json.decode(read_file(path), type=_Log)
@@ -201,7 +201,7 @@ class Log:
         Raises
         ------
         UsageError
-            If they are those of another model, or others are recorded.
+            If the model differs, or other answers are recorded.
         InputError
             If one cannot be recorded.
         """
@@ -229,7 +229,7 @@ class Log:
                 f"{self.file} has no answer to what is asked here: conversations, strategies and "
                 "options must be those of --export"
             )
-        for answer in new:  # once it is certain that none contradicts
+        for answer in new:  # only if no answer contradicts recorded ones
             recording.add(answer)
 
     def _matching(self, asked: Iterable[PromptDraws]) -> Iterator[tuple[_Evaluated, Request]]:
@@ -240,7 +240,7 @@ class Log:
                     yield sample, request
 
     def scored(self, probes: Iterable[Probed]) -> list[Scored]:
-        """What the scorers made of some probes."""
+        """The scores of some probes."""
         return [
             Scored(probe.conversation, probe.strategy, probe.about, condition, scorer, value)
             for probe in probes
@@ -249,7 +249,7 @@ class Log:
         ]
 
     def _means(self, asked: PromptDraws) -> dict[str, float]:
-        """By scorer, the mean over draws."""
+        """The mean over draws, by scorer."""
         values: defaultdict[str, list[float]] = defaultdict(list)
         for sample, _ in self._matching([asked]):
             for scorer, value in _values(sample):
@@ -268,7 +268,7 @@ def _reply(sample: _Evaluated) -> Reply:
 
 
 def _values(sample: _Evaluated) -> Iterator[tuple[str, float]]:
-    """The scores of a sample that are numbers, by scorer; of one that gives several, each."""
+    """The numeric scores of a sample, by scorer; a scorer may give several."""
     for scorer, score in (sample.scores or {}).items():
         several = isinstance(score.value, dict)
         every = score.value.items() if several else [("", score.value)]
@@ -280,7 +280,7 @@ def _values(sample: _Evaluated) -> Iterator[tuple[str, float]]:
 
 @dataclass(frozen=True)
 class Scored:
-    """What a scorer made of what was asked in a condition: the mean over draws."""
+    """A scorer's mean over the draws of a request in a condition."""
 
     conversation: str
     strategy: str
@@ -291,7 +291,7 @@ class Scored:
 
 
 def with_scores(document: Document, scored: Sequence[Scored]) -> Document:
-    """A report, and behind it what an evaluator made of the same answers."""
+    """A report, followed by the evaluator's scores of the same answers."""
     blocks: list[Block] = [*document.blocks, Heading("Scored by the evaluator")]
     conditions = [*dict.fromkeys(each.condition for each in scored)]
     heads = Column("scorer", words=True), Column("strategy", words=True)

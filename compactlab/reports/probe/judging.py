@@ -1,4 +1,4 @@
-"""Whether an answer gives a value: by exact match, then by a model that judges."""
+"""Judge whether an answer gives a value: by exact match, then by a model."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compactlab.sim.core.conversation import Fact
 from compactlab.sim.facts.occurrences import normal, occurrences
 from compactlab.sim.facts.quantities import Token, same, tokens
 
-_VERDICT = 8  # tokens: a word, and what small models put around it
+_VERDICT = 8  # tokens: one word, with the extra ones of small models
 _TASK = """\
 Question: {question}
 Right answer: {value}
@@ -22,7 +22,7 @@ yes or no."""
 
 
 def says(text: str, values: Collection[str]) -> bool:
-    """Whether a value stands in a text, in any notation of its numbers, dates and paths.
+    """Whether a text contains a value, in any notation of its numbers, dates and paths.
 
     Examples
     --------
@@ -38,7 +38,7 @@ def says(text: str, values: Collection[str]) -> bool:
 
 
 def _runs(said: tuple[Token, ...], wanted: tuple[Token, ...]) -> bool:
-    """Whether tokens stand in others one behind the other."""
+    """Whether tokens occur contiguously in others."""
     return any(
         all(map(same, wanted, said[start : start + len(wanted)]))
         for start in range(len(said) - len(wanted) + 1)
@@ -51,7 +51,7 @@ def values_of(fact: Fact) -> tuple[str, ...]:
 
 
 def matches(answer: str, fact: Fact, former: Collection[str] = ()) -> bool:
-    """Whether an answer gives a fact's value, and none of its former ones.
+    """Whether an answer gives a fact's value, and none of its former values.
 
     Examples
     --------
@@ -65,13 +65,13 @@ def matches(answer: str, fact: Fact, former: Collection[str] = ()) -> bool:
 
 
 def judgement(judge: Reader, question: str, value: str, answer: str) -> PromptDraws:
-    """What a judge is asked about an answer."""
+    """The request to a judge about an answer."""
     task = _TASK.format_map({"question": question, "value": value, "answer": answer})
     return judge.asked(Context("", ()), task, _VERDICT)
 
 
 def verdict(text: str) -> bool | None:
-    """What a judge says; None if it is neither.
+    """Parse a judge's answer: yes or no; None if neither.
 
     Examples
     --------

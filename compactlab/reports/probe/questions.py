@@ -1,4 +1,4 @@
-"""What is asked of a reader: questions about facts, in the words of a plain person."""
+"""Questions about facts for a reader, in plain words."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts.ledger import Ledger, numbers
 from compactlab.sim.metrics.lag import LAGS, lags
 
-# By type of fact; the sentences are ours.
+# By type of fact; the sentences are our own.
 _QUESTIONS: Mapping[FactType, str] = {
     "decision": "What was decided for the {key}?",
     "constraint": "What must the {key} be?",
@@ -36,15 +36,15 @@ class Question:
     fact: Fact  # its value is the answer
     number: int  # its number in the ledger
     call: str  # id of the assistant message whose call needs it
-    # Tokens of the log since it was last stated: the lower end of its step, one of ``LAGS``.
+    # Distance from the last statement: the lower end of its step, one of ``LAGS``.
     lag: int
     text: str
 
 
 def question_about(fact: Fact, need: str) -> str:
-    """The question about a fact; "" if none can be asked.
+    """The question about a fact; "" if there is none.
 
-    A fact without a key is the answer to a question, which its need then has, as LoCoMo's do.
+    The need of a fact without a key contains the question, as in LoCoMo.
 
     Examples
     --------
@@ -65,21 +65,21 @@ def questions(
 ) -> tuple[Question, ...]:
     """Choose questions among the needs of some calls.
 
-    Each need has a place of its own in the order in which they are drawn, so a call more or a
-    question more leaves the others what they are.
+    Each need has an independent random rank, so adding a call or a question does not change the
+    others.
 
     Parameters
     ----------
     ledger
         The facts and needs of a conversation; inferred facts have no keys, so nothing is asked.
     tokenizer
-        Counts the lag.
+        Counts the tokens of distances.
     calls
-        Ids of the answers whose calls are looked at.
+        Ids of the answers whose calls have the needs.
     count
-        How many questions there are, at most.
+        The maximum number of questions.
     seed
-        The root of the draws.
+        Root of the random draws.
     """
     every = [
         (stream(seed, "probe", ledger.conversation.digest, q.call, q.fact.id).random(), q)

@@ -1,4 +1,4 @@
-"""Who is asked: a model, what it is given to read, and its answers."""
+"""The model under test, its contexts and its answers."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
 
-_FRAME = 8  # tokens around a text, for its role
-_BROKEN_OFF = ("length", "max_tokens")  # in the words of both shapes of endpoints
+_FRAME = 8  # tokens of overhead per text, for its role
+_BROKEN_OFF = ("length", "max_tokens")  # in the words of both kinds of endpoints
 Text = tuple[Literal["user", "assistant"], str]
 
 
 @dataclass(frozen=True)
 class Context:
-    """What a reader is given: a system prompt and texts, oldest first, each with who said it."""
+    """The context of a reader: a system prompt and texts with their roles, oldest first."""
 
     system: str
     texts: tuple[Text, ...]
 
     @classmethod
     def of(cls, system: Iterable[Part], messages: Iterable[Message]) -> Context:
-        """A prompt as text: endpoints take no calls of tools that they were not told of."""
+        """A prompt as text: endpoints refuse calls of tools that they do not know."""
         texts: list[Text] = []
         for message in messages:
             role: Literal["user", "assistant"]
@@ -40,7 +40,7 @@ class Context:
         return cls("\n\n".join(filter(None, map(_line, system))), tuple(texts))
 
     def then(self, text: str) -> Context:
-        """This, with another text of the user behind it."""
+        """The context with another text of the user at its end."""
         return Context(self.system, (*self.texts, ("user", text)))
 
 
@@ -54,35 +54,35 @@ def _line(part: Part) -> str:
 
 @dataclass(frozen=True)
 class PromptDraws:
-    """A request, once for each draw, and whether it was too long for its reader."""
+    """A request with all its draws, and whether it was too long for its reader."""
 
     draws: tuple[Request, ...]
     cut: bool = False  # whether the oldest texts were left out
 
     @property
     def sample(self) -> str:
-        """Its name for an evaluator, whose epochs are the draws."""
+        """Its id for an evaluator, whose epochs are the draws."""
         return self.draws[0].key
 
 
 @dataclass(frozen=True)
 class Reader:
-    """A model that is asked."""
+    """A model under test, or a judge."""
 
-    model: str  # its name, as its endpoint knows it
-    endpoint: Endpoint  # where it is asked
-    asker: Asker  # who has the recorded answers, or gets them
-    # How much chance there is in its answers; None for what the endpoint does by itself.
+    model: str  # its name at the endpoint
+    endpoint: Endpoint  # the endpoint of the requests
+    asker: Asker  # source of recorded or new answers
+    # Sampling temperature; None for the default of the endpoint.
     temperature: float | None = None
-    draws: int = 1  # how many answers it gives to each request
-    # Tokens that its context has room for; 0 for that of the model, where it is known.
+    draws: int = 1  # number of answers to each request
+    # Tokens of its context window; 0 for that of the model, if known.
     window: int = 0
-    # Tokens that an answer may have; 0 for what its task usually takes. A model that thinks first
+    # Maximum tokens of an answer; 0 for the usual limit of the task. A model that thinks first
     # needs more.
     max_tokens: int = 0
 
     def check(self) -> None:
-        """Refuse, before anything is replayed, what cannot be answered at all."""
+        """Raise an error before any replay if nothing can be answered."""
         self.asker.check(self.model, self.endpoint)
 
     @cached_property
@@ -95,20 +95,20 @@ class Reader:
 
     @property
     def room(self) -> int:
-        """Tokens of its context; 0 where nobody knows."""
+        """Tokens of its context window; 0 if unknown."""
         return self.window or self._known[1]
 
     def asked(self, context: Context, task: str, most: int) -> PromptDraws:
-        """Ask for something about a context; of one that is too long, the oldest is left out.
+        """Make a request about a context; if it is too long, the oldest texts are left out.
 
         Parameters
         ----------
         context
-            What the model is given to read.
+            The context of the model.
         task
-            What it is to do.
+            The task.
         most
-            The tokens that its answer may have, if the reader does not say.
+            The maximum tokens of the answer, unless the reader sets it.
         """
         most = self.max_tokens or most
         system, texts, cut = context.system, context.texts, False
@@ -121,7 +121,7 @@ class Reader:
         return PromptDraws(tuple(draws), cut)
 
     def _fitted(self, context: Context, room: int) -> tuple[str, tuple[Text, ...]]:
-        """The system prompt and the newest texts that there is room for."""
+        """The system prompt and the newest texts that fit."""
         system = context.system if self._count(context.system) <= room else ""
         room -= self._count(system)
         first = len(context.texts)
@@ -139,12 +139,12 @@ class Reader:
         Raises
         ------
         ModelError
-            If there is none.
+            If one is missing.
         """
         return [self.asker.answer(each, self.endpoint) for each in asked.draws]
 
     def missing(self, asked: Iterable[PromptDraws]) -> list[Request]:
-        """What has no recorded answer, each request once."""
+        """The requests without a recorded answer, each once."""
         recording = self.asker.recording(self.model)
         requests = {each.key: each for every in asked for each in every.draws}
         return [each for key, each in requests.items() if recording.get(key) is None]
@@ -152,12 +152,12 @@ class Reader:
     def ask(
         self, requests: Sequence[Request], jobs: int, progress: Callable[[int], object]
     ) -> None:
-        """Have requests answered, some at once, so that the answers are recorded.
+        """Get and record answers to requests, several at once.
 
         Raises
         ------
         ModelError
-            If one gets no answer; what was answered before is recorded.
+            If a request fails; earlier answers are recorded.
         """
         if jobs == 1:
             for done, request in enumerate(requests):
@@ -166,14 +166,14 @@ class Reader:
             return
         from joblib import Parallel, delayed
 
-        # Processes: threads would share what is known of a recording while it is read.
+        # Processes, because threads would share the state of reading a recording.
         work = (delayed(_answered)(self.asker, self.endpoint, each) for each in requests)
         for done, _ in enumerate(Parallel(jobs, return_as="generator_unordered")(work), 1):
             progress(done)
 
 
 def broke_off(answer: Answer) -> bool:
-    """Whether an answer ended because it had no more room."""
+    """Whether an answer was truncated by its token limit."""
     return answer.ended in _BROKEN_OFF
 
 
@@ -183,15 +183,15 @@ def _answered(asker: Asker, endpoint: Endpoint, request: Request) -> None:
 
 @dataclass
 class Price:
-    """What would be asked, and what it would cost."""
+    """The number of requests, and their cost."""
 
     requests: int = 0
-    likely: float = 0.0  # with answers of a usual length
+    likely: float = 0.0  # dollars, with answers of a typical length
     most: float = 0.0
-    unknown: int = 0  # requests of which no price is known
+    unknown: int = 0  # requests without a known price
 
     def add(self, asker: Asker, request: Request, usual: int) -> None:
-        """Count a request whose answer usually has so many tokens."""
+        """Count a request whose answer has typically ``usual`` tokens."""
         usage = asker.estimate(request)
         length = min(usual, usage.output)
         likely = asker.price(request, msgspec.structs.replace(usage, output=length))
@@ -199,7 +199,7 @@ class Price:
         self.count(None if likely is None or most is None else (likely, most))
 
     def count(self, dollars: tuple[float, float] | None) -> None:
-        """Count a request by what it is likely to cost, and at most; None if nobody knows."""
+        """Count a request by its likely and maximum cost; None if unknown."""
         self.requests += 1
         if dollars is None:
             self.unknown += 1

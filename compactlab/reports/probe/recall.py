@@ -1,4 +1,4 @@
-"""What a reader recalls of facts: planned, asked in four conditions, and judged."""
+"""Recall of facts by a reader: questions in four conditions, and judgements."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from compactlab.sim.facts.occurrences import normal
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.strategy import Strategy
 
-ANSWER = 128  # tokens that an answer may have
-USUAL = 24  # tokens of a usual answer: a guess, for prices beforehand
+ANSWER = 128  # maximum tokens of an answer
+USUAL = 24  # tokens of a typical answer: a guess, for estimates of prices
 _TASK = """\
 Answer a question about the conversation above. Answer with the value alone, exactly as it was \
 said there. If it is not said there, answer: unknown.
@@ -36,12 +36,12 @@ Question: {question}"""
 
 @dataclass(frozen=True)
 class Mark:
-    """One answer, and what it is worth."""
+    """The marks of one answer."""
 
     answer: str
     exact: bool  # whether it gives the value and no former one
-    judged: bool | None = None  # what the judge says; None if there is none, or it says neither
-    broke_off: bool = False  # whether it has no end
+    judged: bool | None = None  # the judge's verdict; None without one
+    broke_off: bool = False  # whether it is truncated
 
     @property
     def recalled(self) -> bool:
@@ -51,7 +51,7 @@ class Mark:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A question under a strategy, with all answers."""
+    """A question under a strategy, with the marks of all answers."""
 
     conversation: str
     strategy: str
@@ -63,12 +63,12 @@ class Outcome:
     question: str
     value: str
     marks: Mapping[Condition, tuple[Mark, ...]]
-    cut: frozenset[Condition] = frozenset()  # where the oldest was left out
-    samples: Mapping[Condition, str] = field(default_factory=dict)  # as an evaluator names them
+    cut: frozenset[Condition] = frozenset()  # where the oldest texts were left out
+    samples: Mapping[Condition, str] = field(default_factory=dict)  # ids for an evaluator
 
     @property
     def predicted(self) -> bool:
-        """Whether the state says that the prompt gives the fact."""
+        """Whether the prompt holds the fact according to its state."""
         return self.state in ("verbatim", "intact")
 
     def recall(self, condition: Condition) -> float:
@@ -79,42 +79,42 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Probe:
-    """A question under a strategy, with what the reader is asked in each condition."""
+    """A question under a strategy, with the reader's request in each condition."""
 
     conversation: str
     strategy: str
     question: Question
     state: str
-    former: tuple[str, ...]  # values that the fact's value has replaced
+    former: tuple[str, ...]  # former values of the fact
     asked: Mapping[Condition, PromptDraws]
 
     @property
     def target(self) -> tuple[str, ...]:
-        """The right answers, for whoever else asks."""
+        """The right answers, for an evaluator."""
         return values_of(self.question.fact)
 
     @property
     def about(self) -> dict[str, Any]:
-        """What it is about, for whoever else asks."""
+        """Metadata, for an evaluator."""
         q = self.question
         return {"call": q.call, "fact": q.fact.id, "type": q.fact.kind, "lag": q.lag}
 
 
 @dataclass(frozen=True)
 class Recall:
-    """Questions about facts."""
+    """The probe of recall: questions about facts."""
 
-    reader: Reader  # who is asked
-    judge: Reader | None = None  # who judges answers after the exact match; None for nobody
-    count: int = 20  # how many questions each conversation has, at most
-    seed: int = 0  # the root of the draws by which they are chosen
+    reader: Reader  # the model under test
+    judge: Reader | None = None  # judges answers after the exact match
+    count: int = 20  # maximum number of questions per conversation
+    seed: int = 0  # root of the random choice of questions
 
     usual: ClassVar[int] = USUAL
 
     def plan(
         self, conversation: Conversation, strategies: Sequence[Strategy], options: Options
     ) -> tuple[list[Probe], list[str]]:
-        """What is asked of a conversation, and what code that is not ours has printed."""
+        """The probes of a conversation, and the output of plug-in code."""
         ledger = ledger_of(conversation)
         if not ledger.declared:
             return [], []
@@ -136,7 +136,7 @@ class Recall:
     def _controls(
         self, ledger: Ledger, question: Question, path: list[Message]
     ) -> Mapping[Condition, PromptDraws] | None:
-        """What is asked whatever a strategy does; None where the answer could show nothing."""
+        """The requests that do not depend on the strategy; None if answers would show nothing."""
         given = controls(ledger, question.fact, path)
         return self._asked(question, given) if _can_be_told(question, given["full"]) else None
 
@@ -147,7 +147,7 @@ class Recall:
         return {name: self.reader.asked(each, task, ANSWER) for name, each in given.items()}
 
     def judgements(self, probes: Sequence[Probe]) -> list[PromptDraws]:
-        """What the judge is asked, once the reader has answered."""
+        """The requests to the judge, after the reader has answered."""
         return [
             judged
             for probe in probes
@@ -163,7 +163,7 @@ class Recall:
         return judgement(self.judge, question.text, question.fact.value, answer.strip())
 
     def outcomes(self, probes: Sequence[Probe]) -> list[Outcome]:
-        """What came of it, by the recorded answers."""
+        """The outcomes, from the recorded answers."""
         return [
             Outcome(
                 probe.conversation,
@@ -206,9 +206,9 @@ def _probe(
 
 
 def _can_be_told(question: Question, full: Context) -> bool:
-    """Whether an answer can show something: the question does not give it away, and it is sent.
+    """Whether an answer can show something: the question does not reveal it, and it is sent.
 
-    Secrets are hidden before a model is asked. What is hidden cannot be answered.
+    Secrets are redacted before a model is asked, and cannot be answered.
     """
     values = values_of(question.fact)
     if not values or says(question.text, values):

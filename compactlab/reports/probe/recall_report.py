@@ -1,4 +1,4 @@
-"""What a reader recalls, as a document: by strategy, by state, by type, by lag."""
+"""The report on a reader's recall: by strategy, state, type and distance."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ _MEANINGS = (
 def report(
     outcomes: Sequence[Outcome], reader: str, judge: str = "", left_out: Sequence[str] = ()
 ) -> Document:
-    """What a reader recalls.
+    """Report the recall of a reader.
 
     Parameters
     ----------
     outcomes
-        What came of each question under each strategy.
+        The outcome of each question under each strategy.
     reader, judge
-        Names of the models; "" if nobody judged.
+        Names of the models; "" without a judge.
     left_out
-        Ids of conversations of which nothing was asked.
+        Ids of conversations without questions.
     """
     findings = Findings(outcomes)
     judged = agreement(outcomes) if judge else None
@@ -88,12 +88,12 @@ def _verdict(findings: Findings, reader: str, left_out: Sequence[str]) -> Iterat
 
 
 def points(value: float) -> str:
-    """A share in points of a hundred."""
+    """A share in percentage points."""
     return f"{100 * value:.0f}"
 
 
 def ends(share: Share) -> str:
-    """The interval of a share, if it has one."""
+    """The interval of a share, if any."""
     if share.low is None or share.high is None:
         return ""
     return f" (95 %: {points(share.low)} to {points(share.high)})"
@@ -120,7 +120,7 @@ def grouped(findings: Findings) -> dict[str, list[Group]]:
 
 
 def written(share: Share | None) -> str:
-    """A share with its interval, if it has one."""
+    """A share with its interval, if any."""
     if share is None:
         return NONE
     if share.low is None or share.high is None:
@@ -158,7 +158,7 @@ def _judged(judged: Agreement | None, judge: str) -> Iterator[str]:
 
 
 def cut_short(cut: Iterable[Iterable[str]]) -> Iterator[str]:
-    """How many prompts were too long for the reader, by condition."""
+    """The number of prompts that were too long for the reader, by condition."""
     for condition, prompts in sorted(Counter(each for some in cut for each in some).items()):
         yield (
             f"Too long for the reader, so that its oldest messages were left out: "
@@ -167,7 +167,7 @@ def cut_short(cut: Iterable[Iterable[str]]) -> Iterator[str]:
 
 
 def broken_off(answers: Iterable[bool]) -> Iterator[str]:
-    """How many answers have no end."""
+    """The number of truncated answers."""
     every = list(answers)
     if any(every):
         yield (
@@ -178,7 +178,7 @@ def broken_off(answers: Iterable[bool]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class _Answer:
-    """An answer to a question, in a condition."""
+    """An answer to a question in a condition."""
 
     outcome: Outcome
     condition: Condition
@@ -186,7 +186,7 @@ class _Answer:
     mark: Mark
 
 
-# What was asked, what was answered, and what that is worth.
+# Question, answer and marks.
 _ANSWER = (
     *hidden("conversation", "strategy", "call", "fact", "kind", "lag", of="outcome"),
     *hidden("state", "question", "value", of="outcome"),
@@ -205,7 +205,7 @@ def _answers(outcomes: Iterable[Outcome]) -> Iterator[_Answer]:
 
 
 def answers_as_csv(outcomes: Iterable[Outcome]) -> str:
-    """Write a row for each answer."""
+    """Write one row per answer."""
     return csv_of(_ANSWER, _answers(outcomes))
 
 

@@ -1,4 +1,4 @@
-"""Writes rows as CSV in which no spreadsheet finds a formula."""
+"""Write rows as CSV without formulas for spreadsheets."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def write(lines: Iterable[Iterable[object]]) -> str:
 
 
 def _cell(value: object) -> object:
-    """A cell; of lists and the like their text, in which there may be names, too."""
+    """A cell; lists and the like as text, which may contain names."""
     if value is None or isinstance(value, int | float):
         return value
     return harmless(value if isinstance(value, str) else str(value))

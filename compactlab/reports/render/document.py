@@ -1,7 +1,7 @@
-"""A report as a value, before it is written: headings, sentences, tables, charts and code.
+"""A report as a value, before rendering: headings, sentences, tables, charts and code.
 
-A report module makes a :class:`Document` of an analysis; ``terminal``, ``markdown``, ``html`` and
-``json`` beside this one write it, each in its own way, and compute nothing.
+A report module makes a :class:`Document` from an analysis; ``terminal``, ``markdown``, ``html`` and
+``json`` in this folder only render it.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Literal
 
 from compactlab.reports.render.text import NONE, clean
 
-# A name that comes from outside stands in a sentence between two signs that no cleaned text holds,
-# so a sentence is a plain string, and what makes names harmless is left to each writer.
+# An external name in a sentence is enclosed in two characters that no cleaned text contains. So a
+# sentence is a plain string, and each writer escapes names itself.
 _OPEN, _CLOSE = "\x02", "\x03"
 _NAME = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 
-# How a sentence, a row or a heading is meant; a writer shows it as far as it can.
+# The tone of a sentence, row or heading; writers render it as far as they can.
 Tone = Literal["", "strong", "quiet", "important", "good", "bad", "doubtful"]
 
 
 def name(text: str) -> str:
-    """Mark what comes from outside as a name: a label, an id, a file, an error's text."""
+    """Mark an external text as a name: a label, id, file or error."""
     return f"{_OPEN}{clean(text)}{_CLOSE}"
 
 
 def with_names(sentence: str, write: Callable[[str], str] = str) -> str:
-    """A sentence with its names as a writer writes them; without one, as they are.
+    """A sentence with its names converted by ``write``; unchanged without it.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def with_names(sentence: str, write: Callable[[str], str] = str) -> str:
 
 @dataclass(frozen=True)
 class Heading:
-    """The title of what follows; one with an anchor is named in a page's contents, by its label."""
+    """A title; with an anchor, it is listed in a page's contents by its label."""
 
     text: str
     level: int = 3
@@ -59,7 +59,7 @@ class Sentence:
 
 @dataclass(frozen=True)
 class Sentences:
-    """Sentences that belong together: as bullets where there are such, or as a paragraph."""
+    """Related sentences: bullets if the format has them, else a paragraph."""
 
     lines: tuple[Sentence, ...]
     bullets: bool = True
@@ -67,7 +67,7 @@ class Sentences:
 
 @dataclass(frozen=True)
 class Items:
-    """Things of which each takes some lines: the first is what it is, the others are about it."""
+    """Items of several lines each: the first names the item, the others describe it."""
 
     items: tuple[tuple[Sentence, ...], ...]
     numbered: bool = False
@@ -75,19 +75,19 @@ class Items:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table: of figures, or of words, which stand to the left."""
+    """A column of a table: of figures, or of left-aligned words."""
 
     title: str
     words: bool = False
-    rank: int = 0  # where room is scarce, columns with a high one go first; those of 0 never
-    group: str = ""  # what it belongs to, with its neighbours
-    key: str = ""  # under which name its meaning is found
-    better: str = "lower"  # or "higher": what comes first when a reader sorts
-    meaning: str = ""  # what it shows, in a line; "" if the title says it
+    rank: int = 0  # high ranks are dropped first where space is scarce; 0 never is
+    group: str = ""  # the heading that it shares with its neighbours
+    key: str = ""  # the key of its meaning
+    better: str = "lower"  # or "higher": the first value when a reader sorts
+    meaning: str = ""  # its meaning in one line; "" if the title says it
 
     @property
     def heading(self) -> str:
-        """The title with what it belongs to, in a line."""
+        """The title with its group, in one line."""
         return " ".join(f"{self.group} {self.title}".split())
 
 
@@ -96,15 +96,15 @@ class Cell:
     """A cell of a table."""
 
     text: str = NONE
-    exact: str = ""  # in full
-    value: int | float | None = None  # what rows are sorted by; None comes last
-    best: bool = False  # whether no usable strategy has a better one, as far as one reads it
+    exact: str = ""  # the value in full
+    value: int | float | None = None  # the sort key; None comes last
+    best: bool = False  # whether no usable strategy has a better one, as displayed
     aside: str = ""  # in small print
 
 
 @dataclass(frozen=True)
 class Key:
-    """A swatch: before the first cell of a row or below a chart, with what it means."""
+    """A swatch with its meaning: before the first cell of a row, or below a chart."""
 
     colour: str
     pattern: str = ""
@@ -113,9 +113,9 @@ class Key:
 
 @dataclass(frozen=True)
 class TableRow:
-    """A row of a table: its cells, of which a plain string is a text and no more.
+    """A row of a table: cells, or strings as plain text.
 
-    Its roles, such as "reference", stand behind its first cell.
+    Its roles, such as "reference", follow its first cell.
     """
 
     cells: tuple[Cell | str, ...]
@@ -126,22 +126,22 @@ class TableRow:
 
 @dataclass(frozen=True)
 class Table:
-    """A table; headings of a stacked one may be broken between words."""
+    """A table; headings of a stacked one may wrap between words."""
 
     columns: tuple[Column, ...]
     rows: tuple[TableRow, ...]
     stacked: bool = False
-    ordered: str = ""  # the key of the column by which the rows are in order
+    ordered: str = ""  # the key of the column that sorts the rows
 
-    @cached_property  # asked for in every row
+    @cached_property  # used for every row
     def sortable(self) -> bool:
-        """Whether a reader may put its rows in another order."""
+        """Whether a reader may sort its rows."""
         return any(isinstance(c, Cell) and c.value is not None for r in self.rows for c in r.cells)
 
 
 @dataclass(frozen=True)
 class Chart:
-    """A drawing in markup of our own, which only a page can show; with its title and legend."""
+    """A drawing with its title and legend; only pages show its markup."""
 
     title: str
     markup: str
@@ -153,21 +153,21 @@ class Chart:
 
 @dataclass(frozen=True)
 class Code:
-    """Lines that are shown as they are."""
+    """Lines that are shown verbatim."""
 
     lines: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms, each with what it means or holds."""
+    """Terms with their meanings or values."""
 
     pairs: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
 class Custom:
-    """What only a page shows, by a template of its own that is given the data."""
+    """A block for pages only, rendered from its data by its own template."""
 
     template: str
     data: object
@@ -175,9 +175,9 @@ class Custom:
 
 @dataclass(frozen=True)
 class Folded:
-    """What is only seen when somebody unfolds it, where that can be done.
+    """Blocks that are collapsed where the format can do that.
 
-    One with an anchor is a part of a page, which says in a line what it answers.
+    With an anchor it is a part of a page, with a one-line description.
     """
 
     title: str
@@ -191,17 +191,17 @@ Block = Heading | Sentences | Items | Table | Chart | Code | Terms | Custom | Fo
 
 @dataclass(frozen=True)
 class Document:
-    """A report: its blocks in the order in which they are read."""
+    """A report: its blocks in reading order."""
 
     blocks: tuple[Block, ...]
-    data: Callable[[], object] = dict  # what its JSON holds, made when it is asked for
-    width: int | None = None  # the most columns that it takes on a terminal
-    dense: bool = False  # whether a terminal has no room for blank lines
-    contents: bool = True  # whether a page begins with the names of its parts
+    data: Callable[[], object] = dict  # the data of its JSON, computed on demand
+    width: int | None = None  # the maximum width on a terminal
+    dense: bool = False  # whether a terminal omits blank lines
+    contents: bool = True  # whether a page begins with a table of contents
 
 
 def in_text(blocks: Iterable[Block]) -> Iterator[Block]:
-    """What a text shows: no drawings, and no sentences where there are none."""
+    """The blocks of a text format: no drawings, and no empty groups of sentences."""
     for block in blocks:
         empty = isinstance(block, Sentences) and not block.lines
         if not empty and not isinstance(block, Chart | Custom):

@@ -1,4 +1,4 @@
-"""The fields of a report's rows, each declared once: the table, JSON and CSV follow from them."""
+"""Fields of a report's rows, each declared once for the table, JSON and CSV."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from compactlab.reports.render.text import NONE, plain, show
 
 @dataclass(frozen=True)
 class Field:
-    """A figure, or a name, that each row of a report has."""
+    """A figure or name of each row of a report."""
 
-    # Its key in JSON and CSV; with a point in it, the key of an object within an object; "" if only
-    # a table shows it.
+    # Its key in JSON and CSV; a point separates the keys of nested objects; "" for fields of tables
+    # only.
     name: str
-    # What it is, of a row; or the path of attributes to it, which is None where one of them is;
-    # without either, the attribute of its name.
+    # A function of a row, or a path of attributes (None if one on the path is None); by default,
+    # the attribute of its name.
     value: Callable[[Any], Any] | str = ""
-    label: str = ""  # its heading in a table, if that is not the name
-    unit: str = ""  # by which a table writes it
-    text: Callable[[Any], str] | None = None  # how a table writes it, of a row
-    write: Callable[[Any], str] | None = None  # the same, of the value
-    shown: bool = True  # whether a table shows it; else it is for programs
-    words: bool = False  # this and the next ones as in a Column
+    label: str = ""  # its heading in a table; empty: the name
+    unit: str = ""  # for its format in a table
+    text: Callable[[Any], str] | None = None  # its text in a table, from a row
+    write: Callable[[Any], str] | None = None  # its text in a table, from the value
+    shown: bool = True  # whether tables show it; else only JSON and CSV do
+    words: bool = False  # this and the next ones as in Column
     rank: int = 0
     group: str = ""
 
     def of(self, row: Any) -> Any:
-        """Its value of a row."""
+        """Its value in a row."""
         if callable(self.value):
             return self.value(row)
         for attribute in self._path:
             row = None if row is None else getattr(row, attribute)
         return row
 
-    @cached_property  # asked for in every row
+    @cached_property  # used for every row
     def _path(self) -> list[str]:
         return str(self.value or self.name).split(".")
 
     def cell(self, row: Any) -> str:
-        """What a table shows of a row."""
+        """Its text in a table."""
         if self.text is not None:
             return self.text(row)
         value = self.of(row)
@@ -63,7 +63,7 @@ class Field:
 
 
 def hidden(*names: str, of: str = "", **values: Callable[[Any], Any] | str) -> tuple[Field, ...]:
-    """Fields for programs alone: attributes of a row, or of what it has; and others, by name."""
+    """Fields for JSON and CSV only: attributes of a row by path, and computed ones by name."""
     path = f"{of}." if of else ""
     paths = {name: f"{path}{name}" for name in names}
     return tuple(Field(name, value, shown=False) for name, value in (paths | values).items())
@@ -85,7 +85,7 @@ def heads_of(fields: Iterable[Field]) -> tuple[Column, ...]:
 
 
 def cells_of(fields: Iterable[Field], row: Any) -> tuple[str, ...]:
-    """What a table shows of a row."""
+    """The texts of a row in a table."""
     return tuple(field.cell(row) for field in fields if field.shown)
 
 
@@ -95,7 +95,7 @@ def table_of(fields: Sequence[Field], each: Iterable[Any]) -> Table:
 
 
 def data_of(fields: Iterable[Field], row: Any) -> dict[str, Any]:
-    """A row for programs."""
+    """A row as JSON data."""
     data: dict[str, Any] = {}
     for field in fields:
         if field.name:
@@ -108,7 +108,7 @@ def data_of(fields: Iterable[Field], row: Any) -> dict[str, Any]:
 
 
 def csv_of(fields: Sequence[Field], each: Iterable[Any]) -> str:
-    """Rows as CSV: truth is 1 or 0, and names in a list stand apart by blanks."""
+    """Rows as CSV: booleans as 1 or 0, lists of names separated by blanks."""
     named = [field for field in fields if field.name]
     lines = ([_flat(as_data(field.of(row))) for field in named] for row in each)
     return csv.write([[field.name for field in named], *lines])
@@ -121,7 +121,7 @@ def _flat(value: Any) -> Any:
 
 
 def as_data(value: Any) -> Any:
-    """A value as JSON knows it: records as objects, and no figure that is no number.
+    """A value as JSON data: records as objects, NaN and infinities as null.
 
     Examples
     --------

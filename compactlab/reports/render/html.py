@@ -1,4 +1,4 @@
-"""Writes a report as a page: one file, with nothing in it from elsewhere; all text is escaped."""
+"""Write a report as a page: one self-contained file with all text escaped."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from jinja2 import Environment
     from markupsafe import Markup
 
-# Headings of this level begin a part of the page, which its contents name.
+# Headings of this level begin a part of the page, which the contents list.
 _PART = 2
-# What could end the script element, begin another, or is a line break in JavaScript alone.
+# Characters that could end or begin a script element, or are line breaks only in JavaScript.
 _ESCAPED = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&\u2028\u2029"}
-# Between the words of a name.
+# Word boundaries within a name.
 _WORDS = re.compile(r"(?<=[_,])(?=\w)|(?=\()")
-# What no cleaned text holds.
+# A character that no cleaned text contains.
 _BACKTICK = "\x04"
 
 
@@ -44,9 +44,9 @@ def write(
     scripts: Sequence[str] = (),
     allowed: Sequence[str] = (),
 ) -> str:
-    """Write a report, with scripts of ``templates/``; the same report gives the same bytes.
+    """Write a report, with scripts of ``templates/``; equal reports give equal bytes.
 
-    A page that a server shows may have rules that allow more than a page does by itself.
+    ``allowed`` adds rules of the Content Security Policy for a page that a server shows.
     """
     title, *blocks = document.blocks
     source = _joined(tuple(scripts))
@@ -61,7 +61,7 @@ def write(
     return page_without_commands(_with_classes(set_page("document.html.j2", content)))
 
 
-# Attributes of drawings that repeat themselves: one class of the page stands for each.
+# Attributes of drawings that repeat: each combination becomes a class of the page.
 _ATTRIBUTES = r'(?: (?!style=|class=)[^\s=>]+="[^"<>]*")*'
 _DRAWN = re.compile(rf'(<(?:path|text|use|rect|g){_ATTRIBUTES}) style="([^"<>]*)"')
 _TIP = 'class="tip" fill="none" pointer-events="all"'
@@ -69,7 +69,7 @@ _STYLES_END = "</style>"
 
 
 def _with_classes(page: str) -> str:
-    """A page with its inline styles of drawings as classes."""
+    """A page whose drawings have classes instead of inline styles."""
     times = Counter(match[2] for match in _DRAWN.finditer(page))
     often = [style for style, number in times.most_common() if number > 2]
     names = {style: f"k{number}" for number, style in enumerate(often)}
@@ -84,7 +84,7 @@ def _with_classes(page: str) -> str:
 
 
 def in_script(data: Any) -> str:
-    r"""Write JSON that an HTML parser takes for nothing else.
+    r"""Serialise JSON so that an HTML parser finds no markup in it.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def in_script(data: Any) -> str:
 
 
 class _Part(NamedTuple):
-    """A part of the page: its anchor, its blocks, and anchors with labels of what it names."""
+    """A part of the page: its anchor, its blocks, and the anchors with labels in it."""
 
     anchor: str
     blocks: list[Block]
@@ -103,7 +103,7 @@ class _Part(NamedTuple):
 
 
 def _parts(blocks: Iterable[Block]) -> list[_Part]:
-    """What comes before the first heading, with the contents of the page, and a part a heading."""
+    """The blocks before the first heading, with the page's contents; then a part per heading."""
     first = _Part("part-0", [], [])
     parts = [first]
     for block in blocks:
@@ -119,7 +119,7 @@ def _parts(blocks: Iterable[Block]) -> list[_Part]:
 
 @cache
 def _joined(scripts: tuple[str, ...]) -> str:
-    """The scripts, in whose order a later one uses what an earlier one defines."""
+    """The scripts joined in order; later ones use definitions of earlier ones."""
     from importlib import resources
 
     folder = resources.files("compactlab.reports") / "templates"
@@ -127,10 +127,10 @@ def _joined(scripts: tuple[str, ...]) -> str:
 
 
 def _policy(script: str, allowed: Sequence[str]) -> str:
-    """What the page may do: show what is in it, and run the one script that hashes to this.
+    """The Content Security Policy: the page may only run the script with this hash.
 
-    Nothing is fetched from anywhere, no form sent, and no text is made markup of. Drawings have
-    their styles inline, so styles are let.
+    It may not fetch anything, send forms, or create markup from text. Inline styles are allowed for
+    drawings.
     """
     rules = ["default-src 'none'", "style-src 'unsafe-inline'", "base-uri 'none'",
              "form-action 'none'", *allowed]  # fmt: skip
@@ -142,13 +142,13 @@ def _policy(script: str, allowed: Sequence[str]) -> str:
 
 
 def set_page(template: str, content: Mapping[str, Any]) -> str:
-    """Fill in a template of ``templates/`` with what it names."""
+    """Fill in a template of ``templates/``."""
     return _environment().get_template(template).render(content)
 
 
 @cache
 def _environment() -> Environment:
-    """Made once: it keeps the templates that it has compiled."""
+    """Cached, because it caches compiled templates."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -161,7 +161,7 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # Drawings are markup of our own, in which all foreign text is escaped already.
+    # Drawings are our own markup; external text in them is already escaped.
     environment.filters["drawing"] = Markup
     environment.filters["groups"] = _groups
     environment.filters["coded"] = _coded
@@ -174,7 +174,7 @@ def _environment() -> Environment:
 
 
 def short(value: float) -> str:
-    """A value as exact as sorting needs it, and a reader who points at it.
+    """A value, as precise as sorting and tooltips need.
 
     Examples
     --------
@@ -185,7 +185,7 @@ def short(value: float) -> str:
 
 
 def _told(cell: Cell) -> bool:
-    """Whether a cell tells more than its value, which the script shows in full."""
+    """Whether a cell shows more than its value, which the script shows in full."""
     return bool(cell.exact) and cell.exact != exact(cell.value)
 
 
@@ -194,13 +194,13 @@ def _custom(block: Custom) -> str:
 
 
 def _with_names(value: object) -> object:
-    """A text with its names as they are: the page escapes all of it."""
+    """A text with its names unchanged: the page escapes all of it."""
     marked = isinstance(value, str) and not hasattr(value, "__html__")
     return with_names(str(value)) if marked else value
 
 
 def _coded(sentence: str) -> Markup:
-    """A sentence in which what stands between backticks is code, unless they are of a name."""
+    """A sentence with code between backticks, except backticks of names."""
     from markupsafe import Markup, escape
 
     hidden = with_names(sentence, lambda name: name.replace("`", _BACKTICK))
@@ -212,14 +212,14 @@ def _coded(sentence: str) -> Markup:
 
 
 def _breakable(label: str) -> Markup:
-    """A name that may be broken between its words, and before what it is called with."""
+    """A name that may wrap between its words and before its arguments."""
     from markupsafe import Markup, escape
 
     return Markup("<wbr>").join(map(escape, _WORDS.split(with_names(label))))
 
 
 def _groups(table: Table) -> list[tuple[str, int]]:
-    """What columns beside each other belong to, and how many there are; none without any."""
+    """The groups of adjacent columns, with their sizes; empty without any."""
 
     def group(column: Column) -> str:
         return column.group

@@ -1,4 +1,4 @@
-"""Writes what a report holds for programs: strict JSON in ASCII."""
+"""Write the data of a report: strict JSON in ASCII."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from compactlab.reports.render.document import Document
 
 
 def write(document: Document, indent: int = 2) -> str:
-    """Write the data of a report; what has no value in them is null."""
+    """Write the data of a report; missing values are null."""
     return json.dumps(document.data(), indent=indent, allow_nan=False)

@@ -1,7 +1,6 @@
-"""Writes a report as GitHub's Markdown: for pull requests and notes.
+"""Write a report as GitHub's Markdown, for pull requests and notes.
 
-Names that come from outside stand in code spans, where nothing is a link, an image, a mention or
-HTML.
+External names are in code spans, which contain no links, images, mentions or HTML.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from compactlab.reports.render.text import code
 
 
 def write(document: Document) -> str:
-    """Write a report; charts, which are for pages, are left out."""
+    """Write a report without charts, which only pages show."""
     return "\n".join(_blocks(document.blocks))
 
 

@@ -1,4 +1,4 @@
-"""Writes a report for a terminal: as wide as it is, in colour where there is colour."""
+"""Write a report for a terminal, in its width and colours."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-# What is not a terminal has no width: wide enough for every column.
+# The width if the output is no terminal: enough for every column.
 _UNBOUNDED = 400
-# Blanks between two columns where there is room and where it is scarce, and the least width of the
-# first column then; a longer word of a name makes it wider, up to a word that no name should have.
+# Blanks between two columns, wide and tight, and the minimum width of the first column if tight. A
+# longer word of a name widens it, up to a maximum.
 _WIDE, _TIGHT = 3, 2
 _NAME, _WORD = 24, 40
-# Where a name may go on in the next line: behind a blank, a comma and a bracket.
+# Where a name may wrap: after a blank, a comma and a bracket.
 _PIECES = re.compile(r"[^\s(,]*[(,]*\s*")
 _INDENT = 4
 _STYLES: dict[Tone, str] = {
@@ -53,7 +53,7 @@ _ARROWS = ("↓", "↑")
 def write(document: Document) -> str:
     """Write a report."""
     console = _console(document.width)
-    # Without a width of its own a sentence is left whole, so that it can be searched for.
+    # Without a width of its own, a sentence is not wrapped, so that it can be searched for.
     whole = document.width is None and not console.is_terminal
     from rich.text import Text
 
@@ -67,7 +67,7 @@ def write(document: Document) -> str:
 
 
 def _console(width: int | None) -> Console:
-    """As wide as the terminal, or as is needed where there is none."""
+    """A console with the terminal's width, or the needed width without a terminal."""
     from rich.console import Console
 
     console = Console(markup=False, highlight=False, emoji=False)
@@ -78,7 +78,7 @@ def _console(width: int | None) -> Console:
 
 
 def _flat(blocks: Iterable[Block]) -> Iterator[Block]:
-    """The blocks, with nothing folded."""
+    """The blocks, with nothing collapsed."""
     for block in in_text(blocks):
         if isinstance(block, Folded):
             yield Heading(block.title)
@@ -117,7 +117,7 @@ def _text(text: str, style: str = "") -> Text:
     return Text(clean(with_names(text)), style=style)
 
 
-# One engine for all tables: it leaves out the columns for which there is no room, and says so.
+# One engine for all tables: it leaves out columns that do not fit, and says so.
 
 
 def _table(table: Table, room: int) -> Iterator[RenderableType]:
@@ -133,7 +133,7 @@ def _table(table: Table, room: int) -> Iterator[RenderableType]:
 
 
 def _fitting(table: Table, room: int) -> tuple[list[int], list[int]]:
-    """Numbers of the columns for which there is room, and of the others."""
+    """The indices of the columns that fit, and of the others."""
     shown, left_out = list(range(len(table.columns))), []
     while _total(table, shown, _TIGHT) > room:
         last = max(shown, key=lambda number: (table.columns[number].rank, number))
@@ -149,7 +149,7 @@ def _total(table: Table, shown: list[int], gap: int) -> int:
 
 
 def _width(table: Table, number: int) -> int:
-    """The least width that shows every figure whole, and no name on many lines."""
+    """The minimum width that shows every figure whole, and names on few lines."""
     from rich.cells import cell_len
 
     cells = [_shown(row.cells[number]) for row in table.rows]
@@ -161,7 +161,7 @@ def _width(table: Table, number: int) -> int:
 
 
 def _broken(text: str, width: int) -> str:
-    """A name in lines of a width, broken between its words; a word that is wider is cut.
+    """A name wrapped to a width between its words; a wider word is cut.
 
     Examples
     --------
@@ -179,14 +179,14 @@ def _broken(text: str, width: int) -> str:
 
 
 def _grid(table: Table, shown: list[int], gap: int, width: int) -> RenderableType:
-    """Set the columns that are shown, names in a width."""
+    """Lay out the shown columns, names within a width."""
     from rich import box
     from rich.table import Table as Grid
     from rich.text import Text
 
-    # Between two columns this box has a space of its own.
+    # This box adds one space between columns.
     grid = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, gap - 1, 0, 0))
-    # Where columns can be left out, those that are shown are shown whole.
+    # If columns can be left out, the shown ones are not cut.
     fitted = any(column.rank for column in table.columns)
     heads = {number: _heading(table, number) for number in shown}
     depth = max(map(len, heads.values()))
@@ -213,7 +213,7 @@ def _title(column: Column) -> str:
 
 
 def _heading(table: Table, number: int) -> list[str]:
-    """A heading in lines; of a stacked table in short ones, an arrow with the word before it."""
+    """The lines of a heading: short for a stacked table, with arrows next to the word before."""
     column = table.columns[number]
     lines = with_names(column.title).split(" " if table.stacked and not column.words else "\n")
     if len(lines) > 1 and lines[-1] in _ARROWS:

@@ -1,4 +1,4 @@
-"""How text and numbers are written: foreign text harmless, figures by their unit."""
+"""Formats of text and numbers: external text is made harmless, figures follow their unit."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping
 
-# Foreign text made harmless: ids come from strangers' file names, errors quote their lines.
+# External text is made harmless: ids come from untrusted file names, and errors quote their lines.
 
 # Controls (terminal escapes, NUL), invisible and bidirectional marks, surrogates, private use.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Co"})
@@ -16,17 +16,17 @@ _REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 
 def clean(text: str) -> str:
-    r"""Put a replacement character for all that is not seen, and spaces for line breaks.
+    r"""Replace invisible characters by a replacement character, and line breaks by spaces.
 
-    What is left has no power over a terminal, over the direction of the text around it, or over
-    an XML parser. Escaping for a format is the business of that format.
+    The result cannot control a terminal, change the direction of text, or break an XML parser. Each
+    format does its own escaping.
 
     Examples
     --------
     >>> clean("a\x00b\nc") == "a\N{REPLACEMENT CHARACTER}b c"
     True
     """
-    # What is printable holds none of these, and nearly every text is.
+    # Printable text, which is nearly all text, contains none of these.
     return text if text.isprintable() else "".join(map(_shown, text))
 
 
@@ -38,7 +38,7 @@ def _shown(char: str) -> str:
 
 
 def printed_by(name: str, text: str) -> str:
-    r"""What code that is not ours has printed, cleaned, under the name of its row.
+    r"""The output of plug-in code, cleaned, under the name of its row.
 
     Examples
     --------
@@ -52,7 +52,7 @@ def printed_by(name: str, text: str) -> str:
 
 
 def shorten(text: str, size: int) -> str:
-    """Cut the middle out of a text that is longer than it may be.
+    """Shorten a text to a maximum size by cutting its middle.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def shorten(text: str, size: int) -> str:
 
 
 def listed(names: list[str]) -> str:
-    """Join names as one says them.
+    """Join names as in a sentence.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def listed(names: list[str]) -> str:
 
 
 def enumerated(names: list[str], most: int) -> str:
-    """The first names, and how many more there are.
+    """The first names, and the number of further ones.
 
     Examples
     --------
@@ -101,20 +101,20 @@ def counted(number: int, noun: str) -> str:
 
 
 def capitalised(text: str) -> str:
-    """A sentence with a large first letter, and the rest as it is."""
+    """A sentence with its first letter in upper case."""
     return text[:1].upper() + text[1:]
 
 
-# What the runner of a pipeline takes for its own command in a log: a line that begins with two
-# colons, also behind blanks (GitHub); and wherever they are in a line, ##[...] (GitHub, once),
-# ##vso[...] (Azure) and ##teamcity[...].
+# Lines that CI runners take for commands in a log: lines that begin with two colons, also after
+# blanks (GitHub); and anywhere in a line, ##[...] (GitHub, once), ##vso[...] (Azure) and
+# ##teamcity[...].
 _LINE_COMMAND = re.compile(r"^(\s*:)(?=:)", re.MULTILINE)
 _INLINE_COMMAND = re.compile(r"##(?=\w*\[)")
 _SCRIPT = re.compile(r"(<script\b.*?</script>)", re.DOTALL)
 
 
 def without_commands(text: str) -> str:
-    r"""A text that no runner of a pipeline takes for commands.
+    r"""A text without commands for CI runners.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def without_commands(text: str) -> str:
 
 
 def without_inline_commands(text: str) -> str:
-    """The same of a text that does not begin a line.
+    """A text without such commands, if it does not begin a line.
 
     Examples
     --------
@@ -138,7 +138,7 @@ def without_inline_commands(text: str) -> str:
 
 
 def json_without_commands(text: str) -> str:
-    r"""JSON of the same value in which there is none; a string in it begins no line.
+    r"""JSON of the same value without such commands; its strings do not begin lines.
 
     Examples
     --------
@@ -149,7 +149,7 @@ def json_without_commands(text: str) -> str:
 
 
 def page_without_commands(page: str) -> str:
-    r"""An HTML page that looks the same in which there is none, for who prints it into a log.
+    r"""An HTML page that looks the same without such commands, for printing into a log.
 
     Examples
     --------
@@ -162,14 +162,14 @@ def page_without_commands(page: str) -> str:
     return "".join(parts)
 
 
-# Where a spreadsheet would begin a formula: at the start of a cell, and after the semicolon that
-# separates cells where the comma is the decimal sign. The wide forms count as well. And where a
-# line begins with two colons, the runner of a pipeline would begin a command.
+# Where spreadsheets begin a formula: at the start of a cell, and after a semicolon, which separates
+# cells if the comma is the decimal sign. Wide forms count as well. Lines that begin with two colons
+# are commands for CI runners.
 _FORMULA = re.compile(r"(^|;)(\s*(?:[=+\-@\uff1d\uff0b\uff0d\uff20]|::))")
 
 
 def harmless(text: str) -> str:
-    """A text that no spreadsheet takes for a formula, and no runner of a pipeline for a command.
+    """A text without formulas for spreadsheets and commands for CI runners.
 
     Examples
     --------
@@ -180,7 +180,7 @@ def harmless(text: str) -> str:
 
 
 def code(text: str) -> str:
-    r"""A code span, also in a cell of a table; a backtick in it becomes an accent that looks alike.
+    r"""A code span, also for cells of tables; a backtick in it becomes a similar accent.
 
     Examples
     --------
@@ -195,16 +195,16 @@ def code(text: str) -> str:
     return f"`{held}`" if held.strip() else ""
 
 
-# How numbers are written for people: by their unit, as short as one can still compare them.
+# Numbers for people, by their unit, as short as a comparison permits.
 
 NONE, MINUS = "\N{EN DASH}", "\N{MINUS SIGN}"
 
-# What is counted one by one; anything else that is no share has tenths.
+# Units of counts, shown without decimals; other units except shares have one.
 _COUNTS = ("calls", "compactions", "summaries")
 
 
 def show(value: float | None, unit: str) -> str:
-    """Write a figure.
+    """Format a figure.
 
     Examples
     --------
@@ -225,7 +225,7 @@ def show(value: float | None, unit: str) -> str:
 
 
 def lag_from(lag: int) -> str:
-    """A lag of so many tokens or more, as columns and sentences name it; 0 is the shortest one.
+    """A distance of at least this many tokens, in words; 0 is the shortest step.
 
     Examples
     --------
@@ -236,7 +236,7 @@ def lag_from(lag: int) -> str:
 
 
 def dollars(value: float) -> str:
-    """Dollars to the cent; of less than a dollar, two digits that say something."""
+    """Dollars to the cent; below a dollar, two significant digits."""
     if value == 0:
         return "0"
     digits = max(2, 1 - math.floor(math.log10(abs(value))))
@@ -244,7 +244,7 @@ def dollars(value: float) -> str:
 
 
 def percent(value: float) -> str:
-    """A share in whole percent, without the sign, where 0 is nothing and 100 all of it.
+    """A share in whole percent, without the sign; 0 and 100 are exact.
 
     Examples
     --------
@@ -257,17 +257,16 @@ def percent(value: float) -> str:
 
 
 def exact(value: float | None) -> str:
-    """A figure in full, for where one points at it."""
+    """A figure in full, for tooltips."""
     if value is None or not math.isfinite(value):
         return ""
     return f"{value:,.0f}" if float(value).is_integer() else repr(float(value))
 
 
 def plain(value: float | None) -> int | float | None:
-    """A figure for machines: whole numbers whole, and nothing that is no number.
+    """A figure for JSON: integral values as int, NaN and infinities as None.
 
-    A count is an int when it has just been measured and a float when it comes from a store; in a
-    file it must look the same.
+    A new count is an int, but a float when it comes from a store; in a file both must be equal.
 
     Examples
     --------
@@ -280,7 +279,7 @@ def plain(value: float | None) -> int | float | None:
 
 
 def _percent(value: float) -> str:
-    """A share in percent; 100% is everything and 0% nothing, not nearly so."""
+    """A share in percent; 100% and 0% are exact, not rounded."""
     if value in (0, 1):
         return f"{value:.0%}"
     if 0 < value < 0.0005:
@@ -291,14 +290,14 @@ def _percent(value: float) -> str:
 def _compact(value: float) -> str:
     for size, letter in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
         scaled = value / size
-        # 999,960 is 1.00M and not 1000.0k.
+        # 999,960 becomes 1.00M, not 1000.0k.
         if abs(scaled) >= 0.9995:
             return f"{scaled:.{_digits(abs(scaled))}f}{letter}"
     return f"{value:,.0f}"
 
 
 def _digits(scaled: float) -> int:
-    """Digits behind the point that make three in all."""
+    """Decimals for three significant digits."""
     return 2 if scaled < 9.995 else 1 if scaled < 99.95 else 0
 
 

@@ -1,4 +1,4 @@
-"""Writes a report in the format that was asked for."""
+"""Write a report in a format."""
 
 from __future__ import annotations
 

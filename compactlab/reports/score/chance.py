@@ -1,4 +1,4 @@
-"""Whether foreign text says a fact by chance: short values stand in any long text."""
+"""Whether external text states a fact by chance: any long text contains short values."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ from compactlab.sim.facts.attribution import Attributed, Copy, count_words, word
 from compactlab.sim.facts.occurrences import normal
 from compactlab.sim.facts.wording import Wording
 
-# A value is beyond chance if few texts of that length would hold it that cannot have it from its
-# origin: at most the first share of them; or at most the second, if at most the third share of
-# places in the original are as like the sentence that it stands in as its origin is. The first is
-# the usual level of a test; the others were chosen on half of the conversations of LoCoMo, see
-# examples/validate_score.py.
+# A value is no chance if few texts of that length contain it without its origin: at most the first
+# share of them; or at most the second, if also at most the third share of positions in the original
+# are as similar to its sentence as its origin. The first is the usual level of a test; the others
+# were chosen on half of the conversations of LoCoMo, see examples/validate_score.py.
 SELDOM, NOT_OFTEN, AS_LIKE = 0.05, 0.2, 0.01
-_NEAR = 2  # messages on either side that are about the same
+_NEAR = 2  # messages on either side that count as the same position
 _SENTENCE = re.compile(r"(?<=[.!?]) +|[\r\n]+|(?<=[\u3002\uff01\uff1f])")
 
 
 class Chance:
-    """Compares what a context says of facts with what the original says elsewhere."""
+    """Compares what a context says about facts with what the rest of the original says."""
 
     def __init__(self, original: Sequence[Message], context: Attributed) -> None:
         self._original = {message.id: index for index, message in enumerate(original)}
@@ -38,19 +37,19 @@ class Chance:
         parts = [part for part in view.system if part in context.copies]
         parts += [part for message in messages for part in message.parts]
         self._foreign = [(part, Wording(part.text), context.copies.get(part, ())) for part in parts]
-        # By message: the places of the texts that may stand for it.
+        # For each message, the indices of the texts that may replace it.
         self._standing: dict[str, set[int]] = defaultdict(set)
         for index, part in enumerate(parts):
             for source in part.sources:
                 self._standing[source.id].add(index)
 
     def explains(self, fact: Fact) -> bool:
-        """Whether all that foreign text says of a fact is no more than chance.
+        """Whether all that external text says about a fact may be chance.
 
-        What was copied from the fact's origin is none, and what was copied from other messages says
-        nothing of it. Of what is left, it is no chance if other messages say it too seldom for a
-        text of that length; or if they do not say it often, and the sentence that says it is more
-        like the messages around its origin than like others.
+        Copies of the fact's origin are no chance, and copies of other messages are ignored. The
+        rest is no chance if other messages state the fact too seldom for a text of that length. It
+        is no chance either if they state it not often, and its sentence is more similar to the
+        messages around its origin than to others.
         """
         origin = {source.id for source in fact.origin}
         places = set().union(*(self._standing.get(id, ()) for id in origin))
@@ -75,10 +74,10 @@ class Chance:
         )
 
     def _chance(self, fact: Fact, origin: set[str], length: int) -> tuple[bool, bool]:
-        """Whether a text of so many words seldom says a fact, or often, if it does as others do.
+        """Whether texts of this length state a fact seldom, or often, at the rate of messages.
 
-        By a Poisson process. What none of the others says is counted as half a time, but for a fact
-        with a key, as key and value seldom meet by chance, and where there are too few others.
+        By a Poisson process. If no other message states it, that counts as half a time; but not for
+        a fact with a key (key and value seldom meet by chance), and not with too few messages.
         """
         others = [place for id, place in self._original.items() if id not in origin]
         words = sum(self._sizes[place] for place in others) / max(1, length)
@@ -91,9 +90,9 @@ class Chance:
         return times + unseen <= -math.log1p(-SELDOM) * words, False
 
     def _as_like(self, sentence: str, fact: Fact, origin: set[str]) -> float:
-        """The share of places that are as like a sentence as the fact's origin, itself included.
+        """The share of positions, with the origin, as similar to a sentence as the origin or more.
 
-        As alike as words, by their rarity, that are not of the fact.
+        Similarity is the sum of the rarities of common words that are not in the fact.
         """
         known = words_of(normal(" ".join((fact.key, fact.value))))
         scores: dict[int, float] = defaultdict(float)
@@ -124,14 +123,14 @@ class Chance:
 
     @cached_property
     def _rarity(self) -> dict[str, float]:
-        """How rare words are: the logarithm of how many messages there are for each with it."""
+        """The rarity of words: the log of the number of messages per message with the word."""
         counts = Counter(word for words in self._words for word in words)
-        # Rounded, as sums of the same numbers in another order are to be the same.
+        # Rounded, because sums of floats depend on their order.
         return {word: round(math.log(len(self._words) / n), 6) for word, n in counts.items()}
 
     @cached_property
     def _places(self) -> dict[str, set[int]]:
-        """By word: the messages that it stands in or near."""
+        """For each word, the messages that contain it or are near to one that does."""
         places: dict[str, set[int]] = defaultdict(set)
         last = len(self._words)
         for index, words in enumerate(self._words):
@@ -145,7 +144,7 @@ def _states(text: str, fact: Fact) -> bool:
 
 
 def _without(part: Part, copies: Sequence[Copy]) -> str:
-    """A part's text without some of its copies; what stood around them does not grow together."""
+    """A part's text without some of its copies; their surroundings stay separate."""
     return " \u2026 ".join(_between(part.text, copies))
 
 

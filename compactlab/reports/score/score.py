@@ -1,4 +1,4 @@
-"""What is left of a conversation in a context that somebody else compacted, and its report."""
+"""Score of a context that another product compacted: what it still holds of a conversation."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.replay.summarize import FAULTS, SummaryRequest, faults
 from compactlab.sim.replay.trace import Header, Step, Trace
 
-# Of the metrics of a run, those that one compaction has: each of one prompt, which is the context.
+# The metrics of a run that apply to one prompt, which is the context.
 FIGURES = (
     "amnesia", "amnesia_effective", "amnesia_corrected", "decoys_found", "guessable",
     "stale", "conflict", "cascade", "deletion_leak", "mutation", "severity",
@@ -47,42 +47,42 @@ FIGURES = (
     "verbatim_recency", "verbatim_tail_messages", "structural_validity", "rejected_calls",
     "reference_closure", "order_fidelity", "novelty", "drift_words", "drift_identifiers",
 )  # fmt: skip
-# Of needs after the end, with the lag of each there.
+# For needs after the end, by distance at the end.
 RECALL = ("recall_20k", "recall_10k", "recall_40k")
-SYSTEM = "system"  # the place of what stands in the system blocks
+SYSTEM = "system"  # the place of facts in the system blocks
 
 
 class FactState(msgspec.Struct, frozen=True):
-    """One fact that is due at the end of the original, and what became of it."""
+    """A fact that is due at the end of the original, and its state."""
 
     fact: str
     kind: FactType
     key: str
     value: str
     state: str  # one of sim.facts.STATES
-    # Ids of messages by which it is so; ``compacted:1`` is a place, ``system`` the system blocks.
+    # Ids of the messages with the evidence; or ``compacted:1`` (a position), ``system``.
     where: tuple[str, ...]
-    needs: int  # how often it is needed
+    needs: int  # number of needs
 
 
 @dataclass(frozen=True)
 class Score:
-    """What is left of a conversation in a compacted context."""
+    """The remaining part of a conversation in a compacted context."""
 
     original: Conversation  # with its labels
     context: Attributed
-    model: Model  # whose tokens are counted
+    model: Model  # its tokenizer counts
     catalogue: Catalogue = field(repr=False)
-    left_out: tuple[str, ...] = ()  # ids of facts of the file that no message says in words
+    left_out: tuple[str, ...] = ()  # ids of facts of the file that no message states in words
 
     @cached_property
     def labelled(self) -> bool:
-        """Whether facts come from labels; else they are inferred from what actions use later."""
+        """Whether facts come from labels; else they are inferred from later actions."""
         return bool(self.original.facts)
 
     @cached_property
     def said(self) -> Messages:
-        """The messages of the original, without those of branches that were given up."""
+        """The messages of the original without abandoned branches."""
         return Messages(spoken(self.original))
 
     @cached_property
@@ -92,17 +92,17 @@ class Score:
 
     @cached_property
     def later(self) -> bool:
-        """Whether needs come after the end; else those before it show how much a fact is used."""
+        """Whether needs come after the end; otherwise earlier needs are the weights of facts."""
         return any(not need.at for need in self._labels[1])
 
     @cached_property
     def weights(self) -> Counter[str]:
-        """How often each fact is needed, by its id."""
+        """The number of needs of each fact, by id."""
         return Counter(need.fact for need in self._labels[1] if bool(need.at) != self.later)
 
     @cached_property
     def reading(self) -> RunData:
-        """A single call with the context as its prompt, after the last message."""
+        """A single call after the last message, with the context as its prompt."""
         facts, needs = self._labels
         if self.context.inferred:
             facts = tuple(self._beyond_chance(facts))
@@ -125,9 +125,9 @@ class Score:
         return RunData(Trace(header, [step], self.catalogue), conversation)
 
     def _beyond_chance(self, facts: Iterable[Fact]) -> Iterator[Fact]:
-        """Facts, without words where those that foreign text says may stand there by chance.
+        """Facts; those that external text may state by chance lose their words.
 
-        Then only their origins can show that they are there.
+        Then only their origins can show that the context holds them.
         """
         chance = Chance(self.said, self.context)
         for fact in facts:
@@ -159,7 +159,7 @@ class Score:
 
     @cached_property
     def states(self) -> dict[FactType, Counter[str]]:
-        """How many due facts of each type are in each state."""
+        """The number of due facts in each state, by type."""
         counts: dict[FactType, Counter[str]] = {}
         for fact in self.found:
             counts.setdefault(fact.kind, Counter())[fact.state] += 1
@@ -176,10 +176,10 @@ class Score:
 
     @property
     def amnesia_need(self) -> float | None:
-        """Share of the needs of due facts that are neither verbatim nor intact.
+        """The share of the needs of due facts that are neither verbatim nor intact.
 
-        Needs after the end of the original, if the labels have such; else each fact counts as
-        often as it was needed in the original. Facts in an unknown state are left out.
+        Needs after the end of the original count if the labels have any. Otherwise each fact counts
+        as often as it was needed in the original. Facts in an unknown state are left out.
         """
         known = [each for each in self.found if each.state != "unknown"]
         needs = sum(each.needs for each in known)
@@ -188,7 +188,7 @@ class Score:
 
     @property
     def before(self) -> int:
-        """Tokens of the original, its system prompt included, as far as it is known."""
+        """Tokens of the original, with its system prompt if known."""
         return self._count(View(self.original.system, self.said))
 
     @property
@@ -201,9 +201,9 @@ class Score:
 
     @cached_property
     def faults(self) -> tuple[str, ...] | None:
-        """What is wrong with the summary, see ``summarize.FAULTS``; None if there is none.
+        """The faults of the summary, see ``summarize.FAULTS``; None without a summary.
 
-        Judged are all parts together that are a summary. How long it might be is not known.
+        All summary parts are judged together. Their maximum length is unknown.
         """
         view = self.context.view
         parts = [*view.system, *(part for message in view.messages for part in message.parts)]
@@ -215,7 +215,7 @@ class Score:
 
 
 def spoken(conversation: Conversation) -> list[Message]:
-    """The messages of a conversation, without those of branches that were given up."""
+    """The messages of a conversation without abandoned branches."""
     messages: list[Message] = []
     for event in conversation.events:
         if isinstance(event, Rewind):
@@ -227,7 +227,7 @@ def spoken(conversation: Conversation) -> list[Message]:
 
 
 class _Whereabouts:
-    """Which messages of a context show the state of a fact."""
+    """Finds the messages of a context that show the state of a fact."""
 
     def __init__(self, ledger: Ledger, view: View) -> None:
         witness = Witness(ledger)
@@ -236,7 +236,7 @@ class _Whereabouts:
         self._shown.insert(0, (SYSTEM, witness.parts(view.system)))
 
     def of(self, fact: int, state: str) -> tuple[str, ...]:
-        """Ids of the messages from which a state follows."""
+        """Ids of the messages with the evidence for a state."""
         bit, older = 1 << fact, self._ledger.older.get(fact, 0)
         masks: dict[str, Callable[[Evidence], int]] = {
             "verbatim": lambda shown: shown.verbatim & self._origins(fact),
@@ -258,13 +258,13 @@ class _Whereabouts:
         return ((1 << length) - 1) << index
 
 
-_RARE = ("resurrected", "presumed")  # only facts of some types are in these; shown if any is
-_NAMED = 5  # ids of facts that a line names
+_RARE = ("resurrected", "presumed")  # states of some types of facts only; shown if any occurs
+_NAMED = 5  # how many ids of facts a line names
 _FIGURES = (Column("figure", words=True), Column("value"), Column("meaning", words=True))
 
 
 def report(score: Score) -> Document:
-    """A score: what it stands on, states by type, figures, and whether its summary is one."""
+    """Report a score: its basis, states by type, figures, and the validity of its summary."""
     blocks: list[Block] = [
         Heading(name(score.original.id)),
         sentences(_about(score)),
@@ -298,7 +298,7 @@ def _data(score: Score) -> dict[str, Any]:
 
 
 def facts_as_csv(facts: Iterable[FactState]) -> str:
-    """Write a row for each fact: its state, and the messages from which it follows."""
+    """Write one row per fact: its state, and the messages with the evidence."""
     return csv_of(hidden(*FactState.__struct_fields__), facts)
 
 
@@ -339,7 +339,7 @@ def _left_out(score: Score) -> list[str]:
 
 
 def _states(score: Score) -> Table:
-    """How many facts of each type are in each state, and the share that is lost."""
+    """The number of facts of each type in each state, and the share that is lost."""
     together = sum(score.states.values(), Counter[str]())
     columns = [state for state in STATES if together[state] or state not in _RARE]
     heads = ("due", *columns, "amnesia")
@@ -354,7 +354,7 @@ def _states(score: Score) -> Table:
 
 
 def _figures(score: Score) -> list[tuple[str, str, str]]:
-    """The figures that have a value; those by type stand with the states."""
+    """The figures with a value; those by type are next to the states."""
     return [
         (name, show(value, METRICS[name].unit), METRICS[name].meaning)
         for name, value in score.figures.items()

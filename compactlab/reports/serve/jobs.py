@@ -1,7 +1,7 @@
 """The work on one transcript: commands in processes of their own, one after the other.
 
-Each writes a page, which is kept in memory; the folder with the transcript and all that was made
-of it is deleted when the work has ended, however it ends.
+Each writes a page, which is kept in memory. The folder with the transcript and all results is
+always deleted at the end.
 """
 
 from __future__ import annotations
@@ -25,28 +25,28 @@ from compactlab.sim.core.files import lock_file
 
 State = Literal["waiting", "running", "done", "failed", "stopped"]
 TRANSCRIPT = "transcript"
-# The process ends when this one does, however that ends; nothing is imported from a folder.
+# The process ends when this one does; nothing is imported from a folder.
 _START = (
     "import os; from compactlab.sim.core.isolation import die_with; die_with(os.getppid()); "
     "from compactlab.__main__ import main; main()"
 )
 _PREFIX, _LOCK = "compactlab-serve-", ".lock"
-# Lines that a command has said last, which tell why it failed; and their characters.
+# The number of last lines of a command that are kept to explain a failure; and their characters.
 _LINES, _LONG = 12, 400
 
 
 @dataclass(frozen=True)
 class Step:
-    """A command that makes a page of the transcript.
+    """A command that makes a page from the transcript.
 
     Parameters
     ----------
     name, title
-        What it is called in addresses, and on the page.
+        Its name in addresses, and on the page.
     words
-        The command's words, of the folder to write into, the transcript, and what was chosen.
+        The words of the command, from the output folder, the transcript, and the user's choices.
     page
-        The page that it writes, below the folder.
+        The path of its page in the folder.
     """
 
     name: str
@@ -56,20 +56,20 @@ class Step:
 
 
 class JobFolder(TemporaryDirectory[str]):
-    """The folder of a job. It is locked as long as the server lives, however that ends."""
+    """The folder of a job, locked as long as the server process lives."""
 
     def __init__(self) -> None:
         super().__init__(prefix=_PREFIX)
         self._lock = lock_file(Path(self.name, _LOCK), seconds=0)
 
     def cleanup(self) -> None:
-        """Delete it."""
+        """Delete the folder."""
         self._lock.release()
         super().cleanup()
 
 
 def delete_left() -> int:
-    """Delete the folders of this user's servers that were killed, and count them."""
+    """Delete the folders of this user's killed servers, and count them."""
     deleted = 0
     for folder in Path(gettempdir()).glob(f"{_PREFIX}*"):
         with suppress(OSError):
@@ -81,13 +81,13 @@ def delete_left() -> int:
 
 
 def _is_own(folder: Path) -> bool:
-    """Whether it is a folder of this user's, and no link to one."""
+    """Whether a folder belongs to this user, and is not a link."""
     found = folder.lstat()
     return stat.S_ISDIR(found.st_mode) and found.st_uid == getattr(os, "getuid", int)()
 
 
 class Progress:
-    """How far a step is."""
+    """The progress of a step."""
 
     def __init__(self, step: Step) -> None:
         self.step = step
@@ -96,7 +96,7 @@ class Progress:
         self.page = b""
 
     def data(self) -> dict[str, Any]:
-        """What the page is told: the last line while it runs, and all of them if it failed."""
+        """The progress as JSON data: the last line while it runs, all lines if it failed."""
         lines = self.lines if self.state == "failed" else self.lines[-1:]
         told = "\n".join(lines) if self.state in ("running", "failed") else ""
         return {
@@ -111,7 +111,7 @@ class Progress:
 class Job:
     """All steps on one transcript; started with :meth:`start`, in a thread of its own.
 
-    The transcript is the one in the folder, or ``log``, which is left where it is.
+    The transcript is the one in the folder, or ``log``, which is not moved.
     """
 
     def __init__(
@@ -131,15 +131,15 @@ class Job:
 
     @property
     def running(self) -> bool:
-        """Whether there is work left."""
+        """Whether steps remain."""
         return self._thread.is_alive()
 
     def start(self) -> None:
-        """Begin."""
+        """Start the job."""
         self._thread.start()
 
     def stop(self) -> None:
-        """End it now, with all processes that it has started, and wait until all is deleted."""
+        """End it now with all its processes, and wait until everything is deleted."""
         self._stopped.set()
         with self._lock:
             if self._process is not None:
@@ -152,7 +152,7 @@ class Job:
             self._thread.join()
 
     def data(self) -> dict[str, Any]:
-        """How far all of it is."""
+        """The progress of all steps as JSON data."""
         return {"running": self.running, "steps": [each.data() for each in self.steps]}
 
     def page(self, name: str) -> bytes:
@@ -176,7 +176,7 @@ class Job:
             return
         with suppress(OSError):
             each.page = written.read_bytes()
-        # A command may end with 1 because something was left out, and its page says what.
+        # A command may end with 1 because it left something out; its page says what.
         each.state = "done" if each.page and code in (0, 1) else "failed"
 
     def _call(self, each: Progress, folder: Path, words: Sequence[str]) -> int:
@@ -203,7 +203,7 @@ class Job:
 
 
 def _follow(stream: IO[str], lines: list[str], folder: str) -> None:
-    """Keep the last lines of what a command says, without the place of the folder."""
+    """Keep the last lines of a command's output, without the path of the folder."""
     for line in stream:
         text = clean(line.rstrip("\n").replace(folder, ""))[:_LONG]
         if text.strip():
@@ -212,7 +212,7 @@ def _follow(stream: IO[str], lines: list[str], folder: str) -> None:
 
 
 def _kill(process: subprocess.Popen[str]) -> None:
-    """End a process and those that it has started, which are in its session."""
+    """End a process and its children, which are in its session."""
     with suppress(ProcessLookupError):
         if hasattr(os, "killpg"):
             os.killpg(process.pid, signal.SIGKILL)

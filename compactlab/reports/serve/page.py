@@ -1,4 +1,4 @@
-"""The page on which a transcript is dropped."""
+"""The page for dropping a transcript."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from compactlab.reports.render import html
 from compactlab.reports.render.document import Custom, Document, Heading, sentences
 
 _SCRIPTS = ("report.js", "serve.js")
-# What the page may do besides: ask its own server, and show the pages that this has made.
+# Additional permissions of the page: requests to its own server, and frames with its pages.
 _ALLOWED = ("connect-src 'self'", "frame-src 'self'")
 _TITLE = "What did this session cost, and at what size should it compact?"
 _INTRODUCTION = (
@@ -24,7 +24,7 @@ _INTRODUCTION = (
 
 @dataclass(frozen=True)
 class Drop:
-    """What can be chosen, the largest file in bytes, and what logs are called."""
+    """The choices, the maximum size of a file in bytes, and the names of logs."""
 
     choices: Sequence[str]
     limit: int
@@ -32,7 +32,7 @@ class Drop:
 
 
 def page(choices: Sequence[str], limit: int, logs: Sequence[str] = ()) -> bytes:
-    """Set the page."""
+    """Render the page."""
     blocks = (
         Heading(_TITLE, 1),
         sentences(_INTRODUCTION, "important", bullets=False),

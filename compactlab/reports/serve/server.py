@@ -1,4 +1,4 @@
-"""The server: a page, how far its work is, what came of it, and nothing else with a name."""
+"""The server: it serves its page, the progress of the work and the resulting pages only."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from compactlab.reports.render.text import json_without_commands
 from compactlab.reports.serve.guards import ADDRESS, Guard, Refusal
 from compactlab.reports.serve.jobs import TRANSCRIPT, Job, JobFolder, Step
 
-# Seconds for which a connection may be silent, and bytes that are read in one go.
+# The timeout of a silent connection in seconds, and the bytes of one read.
 _PATIENCE, _CHUNK = 30, 1 << 20
 _IDLE: Mapping[str, Any] = {"running": False, "steps": []}
 _HTML = "text/html; charset=utf-8"
@@ -42,40 +42,40 @@ _HEADERS = {
 
 
 class Upload:
-    """A transcript that comes in, which may take as long as its sender wants."""
+    """An incoming transcript; the sender may be slow."""
 
     def __init__(self, end: Callable[[], None]) -> None:
         self.ended = False
         self._end, self._over = end, threading.Event()
 
     def end(self) -> None:
-        """Read no more of it, and wait until what there is of it is deleted."""
+        """Stop reading, and wait until its data is deleted."""
         self.ended = True
         self._end()
         self._over.wait()
 
     def over(self) -> None:
-        """Nothing is there any more, or a job has it."""
+        """Mark it as deleted, or as taken by a job."""
         self._over.set()
 
 
 class Server(ThreadingHTTPServer):
-    """Listens on the loopback interface, and does one job at a time.
+    """Listens on the loopback interface, and runs one job at a time.
 
     Parameters
     ----------
     page
-        What is shown at its address.
+        The page at its address.
     steps
-        What is done with a transcript.
+        The steps of a job.
     choices
-        What may be chosen beside it; the first is chosen where nothing is.
+        The user's choices; the first is the default.
     port
-        0 for any that is free.
+        0 for any free port.
     limit
-        Bytes of the largest transcript.
+        Maximum bytes of a transcript.
     logs
-        Transcripts of this machine that may be asked for, by their numbers in this list.
+        Transcripts of this machine that can be requested by their index.
     """
 
     daemon_threads = True
@@ -99,7 +99,7 @@ class Server(ThreadingHTTPServer):
         self._lock = threading.Lock()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A connection that breaks off, or is silent for too long, is nobody's concern."""
+        """Ignore connections that break off or time out."""
         if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
@@ -110,10 +110,10 @@ class Server(ThreadingHTTPServer):
         log: Path | None = None,
         end: Callable[[], None] = lambda: None,
     ) -> bool | None:
-        """Begin with a transcript that is read into a file; None while another one is worked on.
+        """Start a job with a transcript that ``read`` writes to a file; None if one is running.
 
-        False if it broke off, as it does soon after ``end`` was called. ``log`` is worked on
-        instead, if it is named.
+        False if the upload broke off, as it does soon after a call of ``end``. If ``log`` is given,
+        it is used instead.
         """
         if not self._lock.acquire(blocking=False):
             return None
@@ -140,28 +140,28 @@ class Server(ThreadingHTTPServer):
             self._lock.release()
 
     def stop(self) -> None:
-        """End the upload or the job, and delete what there is of the transcript."""
+        """End the upload or the job, and delete the data of the transcript."""
         if (upload := self._upload) is not None:
             upload.end()
         if self.job is not None:
             self.job.stop()
 
     def data(self) -> Mapping[str, Any]:
-        """How far all is: something runs while a transcript comes in."""
+        """The progress as JSON data; an upload counts as running."""
         if self._upload is not None:
             return {**_IDLE, "running": True}
         return self.job.data() if self.job else _IDLE
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """Answers one request, if the guard lets it."""
+    """Answers one request, if the guard permits it."""
 
     server: Server
     server_version = "compactlab"
     timeout = _PATIENCE
 
     def do_GET(self) -> None:
-        """The page, how far the work is, or a page that it made."""
+        """Serve the page, the progress, or a resulting page."""
         name = self._asked()
         if name is None:
             return
@@ -176,7 +176,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(_NOTHING)
 
     def do_POST(self) -> None:
-        """A transcript, or the wish that the work on one ends."""
+        """Accept a transcript, or a request to stop the work."""
         name = self._asked()
         if name is None:
             return
@@ -197,7 +197,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(_NOTHING)
 
     def _asked(self) -> str | None:
-        """What is asked for; None if that was refused."""
+        """The requested route; None if the request was refused."""
         guard = self.server.guard
         if refusal := guard.host(self.headers.get_all("Host", [])):
             self._refuse(refusal)
@@ -208,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
         return name
 
     def _take_log(self) -> None:
-        """Begin with a log of the list, which a request names by its number."""
+        """Start a job with a log of the list, by its index."""
         (number,) = self._given().get("number", [""])[:1]
         logs = self.server.logs
         if not (number.isascii() and number.isdigit() and len(number) < 9):
@@ -244,10 +244,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._json(self.server.data())
 
     def _read(self, length: int, upload: Upload, path: Path) -> bool:
-        """Read the body into a file that nobody else on this machine can read."""
+        """Read the body into a file that only this user can read."""
         with path.open("xb") as file:
             while length and not upload.ended:
-                # What is there, and not all that is to come: whoever stops it is waiting.
+                # Read only what has arrived: whoever stops the upload is waiting.
                 piece = self.rfile.read1(min(length, _CHUNK))
                 if not piece:
                     break
@@ -272,13 +272,13 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Answer what is no request, or asks by another method, without repeating any of it."""
+        """Answer an invalid request or method without repeating any of it."""
         self.close_connection = True
         self._refuse(Refusal(HTTPStatus(code), HTTPStatus(code).phrase))
 
     def version_string(self) -> str:
-        """What runs here, without versions."""
+        """The server's name without versions."""
         return self.server_version
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Say nothing: addresses have the secret in them."""
+        """Log nothing: addresses contain the secret."""

@@ -1,1 +1,1 @@
-"""Finding settings: what to try next, which to choose, how sure that is, and what to paste."""
+"""Tuning: which settings to try and to choose, how certain the choice is, and what to paste."""

@@ -1,4 +1,4 @@
-"""The curve of a strategy: what it costs and what it misses, by the size at which it compacts."""
+"""The curve of a strategy: cost and misses, by the size at which it compacts."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _CAPTION = (
     "Below: the share of needs at a lag of {lag:,} tokens or more that the prompt does not hold, "
     "with its 95 % interval. Intervals need ten sessions."
 )
-# So far beyond the settings that may be the cheapest reaches their band.
+# The band of possibly cheapest settings extends beyond them by this factor.
 _AROUND = 1.03
 
 
 def chart(tuned: Tuned, anchor: str) -> Chart | None:
-    """Draw the settings that differ in the trigger alone; None if they are fewer than two."""
+    """Draw the settings that differ only in the trigger; None if there are fewer than two."""
     shown = [
         index
         for index, each in enumerate(tuned.tried)

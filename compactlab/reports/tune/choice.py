@@ -1,4 +1,4 @@
-"""Which setting to choose by what it costs in each conversation, and how surely it is the best."""
+"""The choice of a setting by its costs in conversations, and the certainty of the choice."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from compactlab.reports.analysis.sample import SAME, Flags, Floats, Quotient, re
 from compactlab.reports.analysis.significance import ALPHA, holm
 from compactlab.sim.core.stream import stream
 
-# So often conversations are split into two halves.
+# The number of random splits into two halves.
 SPLITS = 200
-# Shares that are the same to a tenth of a point are equal.
+# Shares that are equal to a tenth of a point count as equal.
 _DIGITS = 3
 
 
 @dataclass(frozen=True)
 class Choice:
-    """Settings, and what each costs and recalls in each conversation."""
+    """Settings, with their cost and misses in each conversation."""
 
-    costs: Floats  # dollars, settings by conversations, all over the same ones
-    # Shares of the needs at the lag that are missed; NaN where a conversation has no such needs.
+    costs: Floats  # dollars, settings by conversations
+    # Shares of needs at the distance that are missed; NaN for conversations without such needs.
     missed: Floats
-    # The share of needs that must be met, in the mean over conversations; None for no limit.
+    # The minimum recall, as the mean over conversations; None for no limit.
     limit: float | None = None
-    usable: Flags | None = None  # which of the settings can be used at all; None for all
-    own: int | None = None  # the setting that is there already: of equal ones it is chosen
-    # The share by which a setting may cost more than the cheapest if it misses less.
+    usable: Flags | None = None  # which settings are usable; None for all
+    own: int | None = None  # the current setting, which wins ties
+    # The relative margin by which a setting may cost more if it misses less.
     margin: float = 0.0
 
     @property
     def conversations(self) -> int:
-        """How many conversations there are."""
+        """The number of conversations."""
         return int(self.costs.shape[1])
 
     @cached_property
@@ -46,7 +46,7 @@ class Choice:
         return np.arange(self.conversations)
 
     def recall(self, among: NDArray[np.intp] | None = None) -> Floats:
-        """The mean share of needs that is met, by setting; NaN where nothing is needed."""
+        """Mean recall, by setting; NaN without needs."""
         missed = self.missed if among is None else self.missed[:, among]
         known = ~np.isnan(missed)
         counts = known.sum(axis=1)
@@ -56,16 +56,16 @@ class Choice:
         return recalled
 
     def allowed(self, among: NDArray[np.intp] | None = None) -> Flags:
-        """Which settings keep to the limit, in these conversations."""
+        """Which settings keep to the limit in these conversations."""
         usable = np.ones(len(self.costs), np.bool_) if self.usable is None else self.usable
         if self.limit is None:
             return usable
-        # Where nothing is needed, nothing is missed.
+        # Without needs, nothing is missed.
         kept: Flags = usable & (np.nan_to_num(self.recall(among), nan=1.0) >= self.limit)
         return kept
 
     def best(self, among: NDArray[np.intp] | None = None) -> int | None:
-        """The cheapest setting that keeps to the limit; of equal ones the last, or the own one."""
+        """The cheapest setting that keeps to the limit; of ties the current or the last one."""
         among = self._every if among is None else among
         allowed = self.allowed(among)
         if not allowed.any():
@@ -75,13 +75,13 @@ class Choice:
         return self._last(np.flatnonzero(sums <= sums.min() * (1 + SAME)))
 
     def _last(self, equal: NDArray[np.intp]) -> int:
-        """Of equal settings the own one, else the last: the largest trigger compacts least."""
+        """Of equal settings the current one, else the last: the largest trigger compacts least."""
         return self.own if self.own is not None and self.own in equal else int(equal[-1])
 
     def advised(self, among: NDArray[np.intp] | None = None) -> int | None:
-        """Of the settings within the margin of the cheapest the one that misses least.
+        """Of the settings within the margin of the cheapest, the one with the highest recall.
 
-        Differences in cost within the margin are noise, and what is missed often is not.
+        Differences of cost within the margin are noise; differences of recall often are not.
         """
         near = np.flatnonzero(self.within(self.margin, among))
         if not len(near):
@@ -90,7 +90,7 @@ class Choice:
         return self._last(near[recalled == recalled.max()])
 
     def shown(self) -> Flags:
-        """Which settings are shown to keep to the limit, all together at 2.5 %, by betting."""
+        """Which settings significantly keep to the limit: all together at 2.5 %, by betting."""
         if self.limit is None:
             return np.ones(len(self.costs), np.bool_)
         known = [row[~np.isnan(row)] for row in self.missed]
@@ -98,7 +98,7 @@ class Choice:
         return np.array([p is not None and p <= ALPHA for p in holm(chances)])
 
     def needed(self) -> int:
-        """From how many conversations on a limit could be shown to be kept, if all is met."""
+        """The number of conversations from which on a limit could be proven, without any miss."""
         number = 1
         worst = 1 - (self.limit or 0.0)
         while len(self.costs) * p_at_least(np.zeros(number), worst) > ALPHA:
@@ -106,15 +106,14 @@ class Choice:
         return number
 
     def candidates(self) -> Flags | None:
-        """Which of the allowed settings may be the cheapest: those not shown to cost more.
+        """Which allowed settings may be the cheapest: those that do not cost significantly more.
 
-        The interval of an optimum, as a set: in 95 of 100 samples it holds the setting that is
-        cheapest over all conversations like these. A setting is out if it costs more than some
-        other by more than chance would make it if it were the cheapest: the largest of its
-        differences, each over its standard error, against what resampled conversations give around
-        their mean (multiple comparisons with the best, Hsu 1984, Annals of Statistics 12:1136; by
-        the bootstrap as Hansen, Lunde and Nason 2011, Econometrica 79:453). None with fewer than
-        10 conversations.
+        It is the confidence set of the optimum: in 95 of 100 samples it contains the setting that
+        is cheapest over all such conversations. A setting is excluded if its largest difference
+        from another, over its standard error, exceeds the 95 % quantile of the same in centred
+        resamples (multiple comparisons with the best, Hsu 1984, Annals of Statistics 12:1136; by
+        the bootstrap as Hansen, Lunde and Nason 2011, Econometrica 79:453). None with fewer than 10
+        conversations.
         """
         if self.conversations < FEWEST:
             return None
@@ -128,7 +127,7 @@ class Choice:
             gaps = self.costs[row] - self.costs[rows]
             errors = gaps.std(axis=1, ddof=1) / math.sqrt(self.conversations)
             told = errors > SAME * np.abs(means).max()
-            # Where the difference is the same in every conversation, chance has no part in it.
+            # A difference that is equal in every conversation is not random.
             if (means[index] - means > SAME * np.abs(means).max())[~told].any():
                 inside[row] = False
                 continue
@@ -141,7 +140,7 @@ class Choice:
         return inside
 
     def within(self, margin: float, among: NDArray[np.intp] | None = None) -> Flags:
-        """Which allowed settings cost at most a share more than the best one."""
+        """Which allowed settings cost at most ``margin`` more than the best one, as a share."""
         among = self._every if among is None else among
         best = self.best(among)
         sums = self.costs[:, among].sum(axis=1)
@@ -151,7 +150,7 @@ class Choice:
         return flat
 
     def ratio(self, row: int, other: int) -> Ratio:
-        """What one setting costs over another, with its 95 % interval from 10 conversations on."""
+        """The cost ratio of two settings, with a 95 % interval from 10 conversations on."""
         return ratio(self.costs[row], self.costs[other])
 
 
@@ -165,60 +164,60 @@ class Ratio:
 
     @property
     def cheaper(self) -> bool:
-        """Whether the first is shown to be cheaper."""
+        """Whether the first is significantly cheaper."""
         return self.high is not None and self.high < 1
 
     @property
     def costs_more(self) -> bool:
-        """Whether the first is shown to cost more."""
+        """Whether the first costs significantly more."""
         return self.low is not None and self.low > 1
 
 
 def ratio(ours: Floats, theirs: Floats) -> Ratio:
-    """One cost over another, paired by conversation."""
+    """The ratio of two costs, paired by conversation."""
     value = float(ours.sum() / theirs.sum()) if theirs.sum() else math.nan
     if len(ours) < FEWEST or (differing := int((ours != theirs).sum())) == 0:
         return Ratio(value, *((value, value) if len(ours) >= FEWEST else (None, None)))
-    if differing < FEWEST // 2:  # so few tell nothing of how often others differ
+    if differing < FEWEST // 2:  # so few do not show how often others differ
         return Ratio(value)
     low, high = interval_ends(Quotient(ours[None], theirs[None]))
     return Ratio(value, float(low[0]), float(high[0]))
 
 
 def _wider(count: int) -> float:
-    """How much wider than resamples spread a figure of so many conversations is."""
+    """The correction of the width of a bootstrap interval for few conversations."""
     student = float(student_quantiles(np.array([count - 1.0]), (1 + LEVEL) / 2)[0])
     return student / normal_quantile((1 + LEVEL) / 2) * math.sqrt(count / (count - 1))
 
 
-# Held out: chosen on some conversations, reported on the others.
+# Held out: the choice is made on some conversations and evaluated on the others.
 
 
 @dataclass(frozen=True)
 class HeldOut:
-    """What a choice made on one half of the conversations costs and recalls on the other half.
+    """The cost and recall of a choice from one half of the conversations on the other half.
 
-    The regret is by how much more it costs there than the best setting that is allowed there.
+    The regret is its extra cost there, relative to the best allowed setting of that half.
     """
 
     chosen_on: int
     reported_on: int
-    chosen: int | None  # the setting that the first half chooses
-    best: int | None  # the one that the other half would have chosen
-    regret: float | None  # of these two halves, which are alike in size
-    recall: float | None  # of what was chosen, on the other half
-    mean: float | None = None  # the regret in the mean of random halves
-    high: float | None = None  # below which it is in 95 of 100
-    close: float | None = None  # the share of halves in which it is within the margin
-    kept: float | None = None  # the share of halves in which the choice keeps to the limit
+    chosen: int | None  # the choice from the first half
+    best: int | None  # the best setting of the other half
+    regret: float | None  # for these two halves of similar cost
+    recall: float | None  # of the choice, on the other half
+    mean: float | None = None  # the mean regret over random halves
+    high: float | None = None  # the 95 % quantile of the regret
+    close: float | None = None  # the share of halves with a regret within the margin
+    kept: float | None = None  # the share of halves whose choice keeps to the limit
 
 
 def held_out(choice: Choice, margin: float) -> HeldOut | None:
-    """Choose on one half and report on the other; None with fewer than four conversations."""
+    """Choose on one half and evaluate on the other; None with fewer than four conversations."""
     count = choice.conversations
     if count < 4:
         return None
-    # Every second one by cost: two halves that are alike.
+    # Every second one by cost, so that the halves are similar.
     order = np.argsort(-choice.costs.mean(axis=0), kind="stable")
     one, other = np.sort(order[::2]), np.sort(order[1::2])
     regrets, kept = [], []
@@ -250,7 +249,7 @@ def held_out(choice: Choice, margin: float) -> HeldOut | None:
 def _regret(
     choice: Choice, first: NDArray[np.intp], second: NDArray[np.intp]
 ) -> tuple[float | None, bool]:
-    """How much more the choice of some costs on the others, and whether it keeps to the limit."""
+    """The extra cost of one half's choice on the other, and whether it keeps to the limit."""
     chosen, best = choice.advised(first), choice.best(second)
     if chosen is None:
         return None, False
@@ -262,9 +261,9 @@ def _regret(
 
 
 def left_out(choice: Choice, reference: int) -> Ratio | None:
-    """What is chosen without a conversation, in that one, over a reference; all conversations.
+    """The cost of leave-one-out choices over the reference, over all conversations.
 
-    So no conversation decides on what is reported of it. None if nothing can be chosen.
+    Each conversation is evaluated with the choice from all others. None if nothing can be chosen.
     """
     every = np.arange(choice.conversations)
     if choice.conversations < 2:

@@ -1,4 +1,4 @@
-"""What was found by tuning, as a report: for each strategy what to set, and how sure that is."""
+"""The report of tuning: what to set for each strategy, and how certain that is."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from compactlab.reports.tune.verdict import called, held_out, memory, sureness, 
 if TYPE_CHECKING:
     import pandas as pd
 
-# The scripts of the page, in the order in which one uses what another defines.
+# The scripts of the page; later ones use definitions of earlier ones.
 SCRIPTS = ("report.js", "drawing.js", "settings.js")
 _GRID = (
     "Every place of the slider is a setting that was replayed; nothing between them is computed. "
@@ -43,22 +43,22 @@ _GRID = (
 
 @dataclass(frozen=True)
 class TuningResult:
-    """What was found by tuning.
+    """The result of tuning.
 
     Parameters
     ----------
     tuned
-        A strategy under a window each.
+        One entry per strategy and window.
     selections
-        The sessions of each window, and how many were left out.
+        The sessions of each window, and the numbers of those left out.
     surveyed
-        How many sources were read.
+        The number of sources read.
     failures
-        What could not be read.
+        Error messages of unreadable sources.
     target
         The limit on memory and the margin.
     runs, calls, seconds
-        What it took: runs that were not in a store, their calls, and time.
+        The effort: new runs, their calls, and time.
     """
 
     tuned: tuple[Tuned, ...]
@@ -71,14 +71,14 @@ class TuningResult:
     seconds: float = 0.0
 
     def frame(self) -> pd.DataFrame:
-        """A row a setting, a strategy and a window, with all figures."""
+        """One row per setting, strategy and window, with all figures."""
         import pandas as pd
 
         rows = [row for tuned in self.tuned for row in figures_of(tuned)]
         return pd.json_normalize(rows, sep="_")
 
     def text(self) -> str:
-        """The report, as a terminal shows it."""
+        """The report as text for a terminal."""
         from compactlab.reports.render import terminal
 
         return terminal.write(report(self))
@@ -91,7 +91,7 @@ class TuningResult:
         return html.write(page(self), COLOURS, SCRIPTS)
 
     def data(self) -> dict[str, Any]:
-        """Everything that the report says, as numbers and names."""
+        """The whole report as numbers and names."""
         return {
             "recall": self.target.recall,
             "margin": self.target.margin,
@@ -114,7 +114,7 @@ class TuningResult:
 
 
 def report(found: TuningResult) -> Document:
-    """The report for a terminal, Markdown and programs."""
+    """The report for a terminal, Markdown and JSON."""
     blocks: list[Block] = [*_scope(found)]
     for tuned in found.tuned:
         blocks += [Heading(_title(tuned, found), 2), *_about(tuned)]
@@ -123,8 +123,8 @@ def report(found: TuningResult) -> Document:
 
 
 def page(found: TuningResult) -> Document:
-    """The same as a page, with a chart of each strategy."""
-    from compactlab.reports.tune.chart import chart  # for a page alone
+    """The report as a page, with a chart of each strategy."""
+    from compactlab.reports.tune.chart import chart  # only for pages
 
     blocks: list[Block] = [Heading("At what size to compact", 1), *_scope(found)]
     for number, tuned in enumerate(found.tuned):
@@ -141,7 +141,7 @@ def page(found: TuningResult) -> Document:
     return Document(tuple(blocks))
 
 
-# What was read.
+# The sources.
 
 
 def _scope(found: TuningResult) -> Iterator[Block]:
@@ -191,7 +191,7 @@ def _paste(tuned: Tuned) -> Iterator[Block]:
     if taken is None or taken == tuned.own or not tuned.acts:
         return
     yield from _pasted(tuned, taken, "To set it")
-    # Without a limit on memory the knee is the other one to choose from, if it is shown to save.
+    # Without a limit on memory, the knee is an alternative if it saves significantly.
     knee = tuned.knee if tuned.inferred else None
     if knee is not None and knee != taken and tuned.tried[knee].of_own.cheaper:
         yield from _pasted(tuned, knee, f"Or, for {called(tuned, knee)},")

@@ -1,4 +1,4 @@
-"""Which settings to try: a coarse row of values, then between the neighbours of the best."""
+"""Which settings to try: coarse values first, then between the neighbours of the best."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 
-# So many triggers are tried at once, the largest; then smaller ones, one by one, while the smallest
-# costs no more than this over the cheapest.
+# How many triggers, the largest, are tried at once. Smaller ones follow singly while the smallest
+# costs no more than this factor over the cheapest.
 AT_ONCE, _RISE = 3, 1.25
-_SIZE = 1000  # values from here on are sizes, between which one can look
+_SIZE = 1000  # values from here on are sizes, which can be refined
 
-# The smaller part of a golden section: of what it has seen, a search keeps 0.618 with each value
-# that it tries, the least that can be promised of an unknown function with one valley (Kiefer 1953,
-# Proceedings of the American Mathematical Society 4:502).
+# The smaller part of a golden section. Each new value reduces the range to 0.618 of it, which is
+# optimal for an unknown function with one minimum (Kiefer 1953, Proceedings of the American
+# Mathematical Society 4:502).
 _SECTION = (3 - 5**0.5) / 2
-# Values nearer to each other than this ratio are not told apart: a compaction moves by a call.
+# Values closer than this ratio are equivalent: a compaction moves by one call.
 FINEST = 1.08
-_DIGITS = 2  # of values that are tried first; later ones have one more
-_LEAST = 5  # the largest value that is tried is so many times the smallest, if nothing hinders
+_DIGITS = 2  # of the first values; later ones have one more
+_LEAST = 5  # the largest value is at least this many times the smallest, if possible
 
 
 def rounded(value: float, digits: int = _DIGITS + 1) -> int:
@@ -45,7 +45,7 @@ def rounded(value: float, digits: int = _DIGITS + 1) -> int:
 
 
 def coarse(low: float, high: float, count: int) -> list[int]:
-    """Values in a geometric row, the first and the last at the ends.
+    """Values in a geometric sequence from ``low`` to ``high``.
 
     Examples
     --------
@@ -61,9 +61,9 @@ def coarse(low: float, high: float, count: int) -> list[int]:
 
 
 def span(first_prompt: float, highest: float) -> tuple[float, float]:
-    """Between which triggers to look: from well above what a session begins with, to the highest.
+    """The range of triggers: from well above the first prompt of a session to the highest.
 
-    Below half as much again as the first prompt there is next to nothing to compact.
+    Below 1.5 times the first prompt there is almost nothing to compact.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def span(first_prompt: float, highest: float) -> tuple[float, float]:
 
 
 def around(value: float) -> list[int] | list[float]:
-    """Values around a default, for a field of which no values were named.
+    """Values around a default, for a field without given values.
 
     Examples
     --------
@@ -88,20 +88,20 @@ def around(value: float) -> list[int] | list[float]:
 
 
 def next_value(costs: Mapping[float, float], margin: float) -> int | None:
-    """The value to try next between the neighbours of the best one; None if that is fine enough.
+    """The next value between the neighbours of the best one; None if the grid is fine enough.
 
     Parameters
     ----------
     costs
-        What is known: a cost by value, infinite for what is not allowed.
+        Known costs by value; infinite if not allowed.
     margin
-        Where both neighbours cost less than this share more than the best, the valley is flat and
-        nothing is gained by a finer look.
+        If both neighbours cost less than this share more than the best, the minimum is flat and
+        needs no refinement.
 
     Returns
     -------
     int or None
-        The golden section of the wider side, in powers.
+        The golden section of the wider side, on a logarithmic scale.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def next_value(costs: Mapping[float, float], margin: float) -> int | None:
 
 
 def _between(best: float, sides: Sequence[float], known: set[float]) -> int | None:
-    """The golden section of the wider of two sides that is new and no finer than it may be."""
+    """The golden section of the wider side that is new and not too fine."""
     for side in sorted(sides, key=lambda side: -abs(math.log(side / best))):
         value = rounded(best * (side / best) ** _SECTION)
         apart = min(max(value, each) / min(value, each) for each in (best, side))
@@ -132,12 +132,12 @@ def _between(best: float, sides: Sequence[float], known: set[float]) -> int | No
     return None
 
 
-# What is asked for.
+# The request.
 
 
 @dataclass(frozen=True)
 class Axis:
-    """A field of a strategy that is looked for, and the values to try; none for a row of them."""
+    """A field to tune, with the values to try; without any, they are chosen."""
 
     field: str
     values: tuple[Any, ...] = ()
@@ -167,17 +167,17 @@ def _value(text: str, written: str) -> Any:
 
 @dataclass(frozen=True)
 class Search:
-    """How widely and how finely to look."""
+    """The width and resolution of the search."""
 
-    # The fields, one after the other: each at the best values of those before it. Of one whose
-    # values are named, no others are tried.
+    # The fields, tuned in order: each at the best values of those before it. If values are given,
+    # no others are tried.
     over: tuple[Axis, ...] = (Axis(TRIGGER),)
-    # How many values of each field and strategy are tried at first, and how many in all.
+    # Numbers of values of each field and strategy: at first, and in all.
     first: int = 6
     points: int = 12
-    # Whether strategies are alternatives: who is shown to cost more is not looked at finely.
+    # Whether strategies are alternatives: those that cost significantly more are not refined.
     race: bool = False
-    sessions: int = 40  # how many sessions are replayed at most under one window: the longest
+    sessions: int = 40  # maximum number of sessions per window: the longest
     since: float = 0.0  # only sessions with a call after that time, in seconds since 1970
     project: str = ""  # only sessions of that project
 
@@ -188,34 +188,34 @@ class Search:
 
     @property
     def named(self) -> bool:
-        """Whether all values that are tried are named."""
+        """Whether all values are given."""
         return all(axis.values for axis in self.over)
 
 
-# The search of a strategy: settings are proposed, and what came of them decides on the next ones.
+# The search of a strategy: proposes settings, and uses their results for the next ones.
 
 
 def proposals(
     strategy: Strategy, model: Model, search: Search, low: float, high: float
 ) -> Generator[list[Variant], Tuned | None, None]:
-    """Settings of a strategy to run, round by round, until nothing is gained by more.
+    """Propose settings of a strategy, round by round, until more would gain nothing.
 
     Parameters
     ----------
     strategy, model
         The strategy, and the model that its settings depend on.
     search
-        How widely and how finely to look.
+        The width and resolution of the search.
     low, high
-        Between which triggers, in tokens.
+        The range of triggers, in tokens.
 
     Yields
     ------
     list of Variant
-        What is to be run; what came of all settings so far is sent back, None if that is nothing.
+        Settings to run; the caller sends back all results so far, or None without any.
     """
     known = {strategy.spec: Variant(strategy, {})}
-    fixed: Mapping[str, Any] = {}  # what earlier fields have been set to
+    fixed: Mapping[str, Any] = {}  # the values of earlier fields
     tuned: Tuned | None = None
     for axis in search.over:
         values: Sequence[Any] = axis.values
@@ -246,12 +246,12 @@ def _but(field: str, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _next(tuned: Tuned, field: str, fixed: Mapping[str, Any], smaller: list[int]) -> Sequence[Any]:
-    """The next value of a field: a smaller one, or one between those that are known."""
+    """The next value of a field: a smaller one, or one between known ones."""
     costs = _costs(tuned, field, fixed)
     if len(costs) < 2 or (field != TRIGGER and min(costs) < _SIZE):
         return ()
-    # Small triggers are the most expensive to run: where a compaction leaves more than the trigger,
-    # every call compacts. So one looks from above, as long as something may be gained.
+    # Small triggers are the most expensive to run: if a compaction leaves more than the trigger,
+    # every call compacts. So the search descends while costs may improve.
     if smaller and costs[min(costs)] <= min(costs.values()) * _RISE < math.inf:
         return (smaller.pop(),)
     value = next_value(costs, tuned.target.margin / 2)
@@ -259,7 +259,7 @@ def _next(tuned: Tuned, field: str, fixed: Mapping[str, Any], smaller: list[int]
 
 
 def _costs(tuned: Tuned, field: str, fixed: Mapping[str, Any]) -> dict[float, float]:
-    """The cost by value of a field, infinite for what is not allowed."""
+    """The cost by value of a field; infinite if not allowed."""
     costs: dict[float, float] = {}
     for each, allowed in zip(tuned.tried, tuned.choice.allowed(), strict=True):
         value = each.size if field == TRIGGER else each.values.get(field)
@@ -277,12 +277,12 @@ def tokens_of(trigger: float, window: int) -> float:
 
 
 def variant(strategy: Strategy, values: Mapping[str, Any], window: int) -> Variant:
-    """A strategy with other values of some of its fields.
+    """A strategy with other values of some fields.
 
     Raises
     ------
     UsageError
-        If it has no such field, or the value does not fit.
+        If a field does not exist or a value is invalid.
     """
     if isinstance(strategy, Foreign | Pipeline):
         raise UsageError(f"{strategy.spec}: only a single built-in strategy can be tuned")
@@ -304,7 +304,7 @@ def _check_field(strategy: Strategy, name: str) -> None:
 
 
 def usual_values(strategy: Strategy, field: str) -> Sequence[Any]:
-    """Values of a field of which none were named: all that there are, or around the default."""
+    """Values of a field without given ones: all that exist, or those around the default."""
     _check_field(strategy, field)
     hint = get_type_hints(type(strategy)).get(field)
     value = getattr(strategy, field, None)
@@ -318,7 +318,7 @@ def usual_values(strategy: Strategy, field: str) -> Sequence[Any]:
 
 
 def check(strategies: Sequence[Strategy], search: Search, target: Target) -> None:
-    """Fail before the work and not after it."""
+    """Raise an error before any run if the request is invalid."""
     if not strategies:
         raise UsageError("name a strategy to tune, e.g. claude_code")
     for name, count in Counter(each.spec for each in strategies).items():

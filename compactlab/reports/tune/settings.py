@@ -1,7 +1,7 @@
-"""What to write into a client's settings so that it compacts at a size; each rule was looked up.
+"""Client settings that make a client compact at a given size, from documented rules.
 
-A client keeps a part of the window free, or caps what users set, so the number to paste is seldom
-the trigger itself. Sources and dates are in :data:`CLIENTS`, and in docs/tune.md.
+A client reserves a part of the window or caps the user's value, so the value to paste is seldom the
+trigger itself. Sources and dates are in :data:`CLIENTS`, and in docs/tune.md.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# Claude Code keeps free what a summary may take, at most 20,000 tokens, and 13,000 more. Its
-# setting is read as a window, from 100,000 tokens to that of the model.
+# Claude Code reserves the maximum length of a summary, at most 20,000 tokens, and 13,000 more. Its
+# setting is a window, from 100,000 tokens to that of the model.
 _SUMMARY, _BUFFER, _SMALLEST = 20_000, 13_000, 100_000
-# Users found that 2.1.221 does not compact at all if the setting is below this.
+# Users report that 2.1.221 never compacts if the setting is below this.
 _DOUBTFUL = 200_000
 _IGNORED = (
     "Claude Code only compacts earlier by this, never later, and some versions ignore it "
     "(anthropics/claude-code#64773, #82761): see in /context after a restart."
 )
-_CODEX_SHARE = 0.9  # of the window: a larger limit is cut to it
-_CODEX_WINDOW = 272_000  # the largest that Codex takes for a model of OpenAI (its list of models)
-_OPENCODE_ANSWER = 32_000  # the longest answer that OpenCode keeps free, unless told otherwise
+_CODEX_SHARE = 0.9  # of the window, which caps the limit
+_CODEX_WINDOW = 272_000  # the largest window in Codex's list of OpenAI's models
+_OPENCODE_ANSWER = 32_000  # the longest answer for which OpenCode reserves tokens by default
 _PI_RESERVE = 16_384
 _OPENCLAW_FLOOR = 20_000
 _GEMINI_SHARE = 0.5
@@ -30,22 +30,22 @@ _GEMINI_SHARE = 0.5
 
 @dataclass(frozen=True)
 class Model:
-    """What a setting depends on: the window in tokens, and the longest answer; 0 if not known."""
+    """The model's window and maximum answer in tokens, which settings depend on; 0 if unknown."""
 
     window: int
     answer: int = 0
     provider: str = ""
     name: str = ""
-    narrowed: bool = False  # whether a run has narrowed the window: reserves are then capped
+    narrowed: bool = False  # whether a run has narrowed the window, which caps reserves
 
     def free(self, tokens: int) -> int:
-        """Tokens that are kept free; a quarter of a window at most that a run has narrowed."""
+        """Reserved tokens; in a narrowed window at most a quarter of it."""
         return min(tokens, self.window // 4) if self.narrowed else tokens
 
 
 @dataclass(frozen=True)
 class Pasted:
-    """Lines to paste into a file, what to know of them, and where the rule was looked up."""
+    """Lines to paste into a file, with remarks and the source of the rule."""
 
     client: str
     file: str

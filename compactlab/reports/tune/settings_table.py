@@ -1,4 +1,4 @@
-"""The settings of a strategy: a table, figures for programs, and a slider."""
+"""The settings of a strategy: a table, JSON, and a slider."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class _Row:
 
     @property
     def marks(self) -> dict[str, bool]:
-        """Which marks it has."""
+        """Each mark, and whether the setting has it."""
         tuned, index = self.tuned, self.index
         return {
             _TAKE: index == tuned.advised,
@@ -60,7 +60,7 @@ class _Row:
 
     @property
     def limited(self) -> bool:
-        """Whether memory has a limit."""
+        """Whether there is a limit on memory."""
         return self.tuned.choice.limit is not None
 
     @property
@@ -114,21 +114,21 @@ _SETTING = (
 
 
 def settings_table(tuned: Tuned) -> Table:
-    """The settings as a table, with what keeping everything costs."""
+    """The settings as a table, with the cost of ``keep_all``."""
     columns = heads_of(_SETTING)
     rows = [
         TableRow(cells_of(_SETTING, row), "important" if row.index == tuned.advised else "")
         for row in _rows(tuned)
     ]
     if tuned.keep_all is not None:
-        # It misses nothing, so there is nothing to recover.
+        # It misses nothing, so it has no cost of recovery.
         whole = (f"{name('keep_all')}, for comparison", *[dollars(tuned.keep_all)] * 2)
         rows.append(TableRow((*whole, *[""] * (len(columns) - len(whole))), "quiet"))
     return Table(columns, tuple(rows), stacked=True)
 
 
 def figures_of(tuned: Tuned) -> list[dict[str, Any]]:
-    """The figures of each setting, by their names."""
+    """The figures of each setting, by name."""
     return [
         data_of(_SETTING, row) | {name: as_data(row.tried.values.get(name)) for name in tuned.over}
         for row in _rows(tuned)
@@ -136,7 +136,7 @@ def figures_of(tuned: Tuned) -> list[dict[str, Any]]:
 
 
 def strategy_data(tuned: Tuned) -> dict[str, Any]:
-    """All of a strategy, for programs."""
+    """All data of a strategy, for JSON."""
 
     def specs(indices: int | Sequence[int] | None) -> str | list[str] | None:
         if indices is None or isinstance(indices, int):
@@ -167,21 +167,21 @@ def strategy_data(tuned: Tuned) -> dict[str, Any]:
     }
 
 
-# A slider, each place of which is a replay, with nothing between.
+# A slider whose positions are replays, without interpolation.
 
 
 @dataclass(frozen=True)
 class Grid:
-    """All settings of all strategies and windows, as JSON that can stand in a script element."""
+    """All settings of all strategies and windows, as JSON that is safe in a script element."""
 
     text: str
     settings: int
 
 
 def grid(tuned: Sequence[Tuned]) -> Custom:
-    """Write down what a reader can choose from."""
+    """Serialise the selectable settings."""
     data = {
-        # A page writes the name and the marks otherwise.
+        # The page renders the name and the marks differently.
         "heads": [column.title for column in heads_of(_SETTING)[1:-1]],
         "strategies": [
             {

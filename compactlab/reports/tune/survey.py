@@ -1,4 +1,4 @@
-"""What conversations hold before anything is replayed, and which of them can say something."""
+"""A survey of conversations before any replay, and the selection of informative ones."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.recording import exchanges
 
-# The highest trigger that is tried, as a share of the largest prompt: above it nothing happens.
+# The highest trigger, as a share of the largest prompt: above it nothing is compacted.
 _BELOW = 0.97
 
 
 @dataclass(frozen=True)
 class Surveyed:
-    """A source of conversations, and what its log says of their prompts."""
+    """A source of conversations, and the sizes of its recorded prompts."""
 
     source: Source
-    window: int = 0  # the smallest of the models that were called, in tokens
+    window: int = 0  # the smallest window of the called models, in tokens
     models: Counter[str] = field(default_factory=Counter)  # calls by model
-    tokens: int = 0  # of all prompts together; 0 where nothing is recorded
+    tokens: int = 0  # of all prompts; 0 if not recorded
     peak: int = 0  # of the largest prompt
-    first: int = 0  # of the first prompt, in the median of its conversations
+    first: int = 0  # of the first prompt, median over conversations
     compacted: bool = False  # whether the recorded agent compacted
-    newest: float = 0.0  # when the last call was made
+    newest: float = 0.0  # time of the last call
 
     @property
     def recorded(self) -> bool:
-        """Whether sizes of prompts are known."""
+        """Whether the sizes of prompts are known."""
         return self.peak > 0
 
     def reaches(self, trigger: float) -> bool:
-        """Whether a prompt may grow to a size; where nothing is recorded, it may."""
+        """Whether a prompt may reach a size; True if sizes are unknown."""
         return not self.recorded or self.compacted or self.peak >= trigger
 
 
@@ -52,7 +52,7 @@ def surveyed(
     model: str = "",
     narrowed: int | None = None,
 ) -> Surveyed:
-    """Read what a source's log says of its prompts."""
+    """Read the sizes of prompts in a source's log."""
     called: Counter[str] = Counter()
     prompts: list[list[int]] = []
     newest, compacted = 0.0, False
@@ -79,7 +79,7 @@ def surveyed(
 
 
 def _window(name: str, catalogue: Catalogue, narrowed: int | None) -> int:
-    """Tokens of a model's window; 0 if it is not known."""
+    """Tokens of a model's window; 0 if unknown."""
     try:
         return catalogue.find(name).narrowed(narrowed).window
     except ModelError:
@@ -88,22 +88,22 @@ def _window(name: str, catalogue: Catalogue, narrowed: int | None) -> int:
 
 @dataclass(frozen=True)
 class Selection:
-    """The sources that are replayed under one window, and how many were not, and why."""
+    """The sources that are replayed under one window, and the numbers of others, by reason."""
 
     window: int
     chosen: tuple[Surveyed, ...]
-    quiet: int = 0  # whose prompts never reach the smallest trigger
-    shorter: int = 0  # beyond the number that was asked for, the shortest
-    share: float = 1.0  # of all prompt tokens of those that reach it, which the chosen have
+    quiet: int = 0  # number of sources whose prompts never reach the smallest trigger
+    shorter: int = 0  # number of shorter sources beyond the requested maximum
+    share: float = 1.0  # the share of prompt tokens of the selected among those that reach it
 
     @property
     def peak(self) -> int:
-        """The largest prompt that is recorded."""
+        """The largest recorded prompt."""
         return max((each.peak for each in self.chosen), default=0)
 
     @property
     def first(self) -> int:
-        """The first prompt, in the median; 0 if nothing is recorded."""
+        """The median of first prompts; 0 if not recorded."""
         known = [each.first for each in self.chosen if each.recorded]
         return round(median(known)) if known else 0
 
@@ -114,12 +114,12 @@ class Selection:
 
 
 def triggers(selection: Selection) -> tuple[float, float]:
-    """Between which triggers to look."""
+    """The range of triggers."""
     return span(selection.first, min(selection.window, selection.peak or math.inf) * _BELOW)
 
 
 def select(window: int, every: Sequence[Surveyed], least: float, most: int) -> Selection:
-    """Pick the longest of those that may reach the smallest trigger, in the order given."""
+    """Select the longest sources that may reach the smallest trigger, in the given order."""
     loud = [each for each in every if each.reaches(least)]
     longest = sorted(loud, key=lambda each: -each.tokens)[:most]
     names = {each.source.key for each in longest}
@@ -137,7 +137,7 @@ def select(window: int, every: Sequence[Surveyed], least: float, most: int) -> S
 def survey(
     planned: Experiment, search: Search, narrowed: int | None, step: Callable[[int], object]
 ) -> tuple[list[Surveyed], list[str]]:
-    """Read all sources once; what cannot be read is told, and costs itself alone."""
+    """Read all sources once; unreadable ones are reported and skipped."""
     found, failures = [], []
     model = planned.models[0] if planned.models and planned.models[0] != "recorded" else ""
     for number, source in enumerate(planned.sources, 1):
@@ -155,13 +155,13 @@ def survey(
 
 
 def _asked_for(project: str, search: Search) -> bool:
-    """Whether a conversation is of the project that was asked for."""
+    """Whether a conversation belongs to the requested project."""
     wanted, own = search.project.rstrip("/\\"), project.rstrip("/\\").replace("\\", "/")
     return not wanted or own == wanted or own.endswith(f"/{wanted}")
 
 
 def selections(every: Sequence[Surveyed], search: Search) -> list[Selection]:
-    """Those that are replayed, by window; the largest window comes last."""
+    """The selections by window; the largest window comes last."""
     named = [axis.values for axis in search.over if axis.field == TRIGGER and axis.values]
     by_window: dict[int, list[Surveyed]] = {}
     for each in every:
@@ -176,7 +176,7 @@ def selections(every: Sequence[Surveyed], search: Search) -> list[Selection]:
 
 
 def unfit(every: Sequence[Surveyed]) -> str:
-    """Why none of them is replayed."""
+    """Why no source is replayed."""
     peaks = [each.peak for each in every if each.window]
     if not peaks:
         return "no session has calls of a model whose window is known"

@@ -1,4 +1,4 @@
-"""A strategy that was tuned: its settings over the same conversations, and what follows of them."""
+"""A tuned strategy: its settings over the same conversations, and the conclusions."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from compactlab.sim.replay.strategy import Strategy
 
 TRIGGER = "trigger"
 COST, RECOVERY = "cost_usd", "cost_with_recovery_usd"
-# A choice of one half should cost no more than this over the best of the other half.
+# The acceptable regret of a choice from one half on the other half.
 CLOSE = 0.05
-# So many times the cost of its own rule is told.
+# A setting that costs this many times its default is reported.
 _SPIRAL = 2.0
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a setting must do."""
+    """The requirements on a setting."""
 
-    # The share of needs at the lag that a setting must meet, where facts are labelled.
+    # The minimum recall at the distance, if facts are labelled.
     recall: float = 0.8
-    # Tokens of log from which on needs count; None for the lag of the comparison.
+    # The distance: needs count from this many tokens on; None for that of the comparison.
     lag: int | None = None
-    # The share by which a setting may cost more and still count as near the cheapest.
+    # The relative margin by which a setting may cost more and still count as near the cheapest.
     margin: float = 0.02
 
 
@@ -45,42 +45,42 @@ class Variant:
     """A strategy with some of its fields set."""
 
     strategy: Strategy  # with this setting
-    # The fields that differ from the strategy as it was given; none for its own rule.
+    # The fields that differ from the given strategy; empty for its own rule.
     values: Mapping[str, Any]
-    # Tokens at which it is asked to compact; None where its own rule decides.
+    # The trigger in tokens; None if the strategy's own rule decides.
     trigger: float | None = None
 
     @property
     def spec(self) -> str:
-        """The name that it has in a store."""
+        """Its spec in a store."""
         return self.strategy.spec
 
 
 @dataclass(frozen=True)
 class Tried:
-    """A setting that was tried, with its figures over all conversations."""
+    """A setting with its figures over all conversations."""
 
     spec: str  # the strategy with this setting
-    # The fields that differ from the strategy as it was given; none for its own rule.
+    # The fields that differ from the given strategy; empty for its own rule.
     values: Mapping[str, Any]
-    # Tokens at which it compacts, on a chart's axis; None where that is no number of tokens.
+    # Tokens at which it compacts, for the chart's axis; None if unknown.
     size: float | None
     cost: float  # dollars
-    recovery: float  # dollars with the recovery of what is missing
-    of_own: Ratio  # these over those of the strategy as it was given
-    missed: Share | None  # the share of needs at the lag that is missed; None without needs
+    recovery: float  # dollars, including the recovery of missed facts
+    of_own: Ratio  # ``recovery`` over that of the given strategy
+    missed: Share | None  # the share of needs at the distance that is missed; None without needs
     compactions: float
     over: float  # the share of calls whose prompt exceeds the window
 
     @property
     def own(self) -> bool:
-        """Whether it is the strategy as it was given."""
+        """Whether it is the given strategy."""
         return not self.values
 
 
 @dataclass(frozen=True)
 class SummaryEffect:
-    """What the summaries of a setting preserve of what summaries without content lose."""
+    """What the summaries of a setting preserve, compared with empty summaries."""
 
     spec: str
     conversations: int
@@ -89,10 +89,10 @@ class SummaryEffect:
 
     @property
     def apart(self) -> bool | None:
-        """Whether they are told from summaries without content; None if that cannot be known."""
+        """Whether they differ significantly from empty summaries; None if unknown."""
         if self.preserved is None or self.conversations < FEWEST:
             return None
-        # No interval is one that is too wide to tell anything.
+        # A missing interval counts as too wide.
         return self.preserved.low is not None and self.preserved.low > 0
 
 
@@ -100,19 +100,19 @@ class SummaryEffect:
 class Tuned:
     """A strategy under one window: its settings, and which of them to choose."""
 
-    strategy: str  # its spec, as it was given
-    label: str  # what tables call it
-    over: tuple[str, ...]  # the fields that were looked for
-    model: Model  # the model that most calls went to
+    strategy: str  # its given spec
+    label: str  # its label in tables
+    over: tuple[str, ...]  # the tuned fields
+    model: Model  # the model of most calls
     tried: tuple[Tried, ...]  # its settings, by the size at which they compact
-    choice: Choice  # what each costs and misses in each conversation
-    lag: int  # tokens of log from which on needs count
-    inferred: bool  # whether needs are inferred, so that no limit can be set on memory
+    choice: Choice  # costs and misses of the settings by conversation
+    lag: int  # the distance: needs count from this many tokens on
+    inferred: bool  # whether needs are inferred, so that recall cannot be limited
     target: Target
     conversations: tuple[str, ...]
-    keep_all: float | None = None  # dollars of keeping everything; None if it was not run
+    keep_all: float | None = None  # dollars of ``keep_all``; None if it was not run
     summaries: tuple[SummaryEffect, ...] = ()
-    dropped: bool = False  # whether another strategy is shown to cost less: it was not refined
+    dropped: bool = False  # not refined: another strategy costs significantly less
     runs: int = 0
 
     @property
@@ -122,7 +122,7 @@ class Tuned:
 
     @cached_property
     def own(self) -> int:
-        """The index of the strategy as it was given."""
+        """The index of the given strategy."""
         return next(index for index, each in enumerate(self.tried) if each.own)
 
     @cached_property
@@ -143,15 +143,15 @@ class Tuned:
 
     @cached_property
     def candidate(self) -> int | None:
-        """The index of the one of these that misses least: what these sessions would choose."""
+        """The index of the setting in ``flat`` with the highest recall: these sessions' choice."""
         return self.choice.advised()
 
     @cached_property
     def advised(self) -> int | None:
-        """The index of the setting to take; None if none keeps to the limit.
+        """The index of the recommended setting; None if none keeps to the limit.
 
-        That is the strategy as it was given, unless another one is shown to be cheaper in sessions
-        that had no say in it, or keeps to a limit that the own rule breaks.
+        It is the given strategy, unless the candidate is significantly cheaper in held-out
+        sessions, or only the candidate keeps to the limit.
         """
         if self.candidate is None or not self.choice.allowed()[self.own]:
             return self.candidate
@@ -160,9 +160,9 @@ class Tuned:
 
     @cached_property
     def spiral(self) -> tuple[int, int, float] | None:
-        """A setting and a session in which it costs over twice as much as its own rule.
+        """A setting and a session in which it costs over twice as much as the default.
 
-        Of several settings the last one, and of it the worst session; None if there is none.
+        Of several settings the last one, with its worst session; None without any.
         """
         costs = self.choice.costs
         times = np.divide(
@@ -176,7 +176,7 @@ class Tuned:
 
     @cached_property
     def knee(self) -> int | None:
-        """The knee of the front between dollars and needs missed."""
+        """The knee of the Pareto front of cost and misses."""
         known = [index for index, each in enumerate(self.tried) if each.missed is not None]
         if not known:
             return None
@@ -186,12 +186,12 @@ class Tuned:
 
     @cached_property
     def held_out(self) -> HeldOut | None:
-        """What a choice made on half of the conversations is worth on the other half."""
+        """The evaluation of a choice from half of the conversations on the other half."""
         return held_out(self.choice, CLOSE)
 
     @cached_property
     def saving(self) -> Ratio | None:
-        """What is chosen costs over its own rule, in conversations that had no say in it."""
+        """The cost of leave-one-out choices over that of the given strategy."""
         return left_out(self.choice, self.own)
 
     @cached_property
@@ -200,7 +200,7 @@ class Tuned:
         return any(each.compactions for each in self.tried)
 
     def pasted(self, index: int) -> Pasted | None:
-        """What to paste for a setting; None for strategies of no client that was looked up."""
+        """What to paste for a setting; None if the strategy has no known client."""
         client = client_of(self.strategy)
         tried = self.tried[index]
         if client is None or tried.size is None or set(tried.values) != {TRIGGER}:
@@ -209,7 +209,7 @@ class Tuned:
 
 
 def client_of(strategy: str) -> Client | None:
-    """The client whose rule a strategy has, by its spec; None if none was looked up."""
+    """The client whose rule a strategy implements, by its spec; None if unknown."""
     return CLIENTS.get(strategy.partition("(")[0])
 
 
@@ -220,7 +220,7 @@ def tuned_of(
     comparison: Comparison,
     target: Target,
 ) -> Tuned | None:
-    """Put the settings of a strategy together, its own rule first; None if that did not succeed."""
+    """Collect the settings of a strategy, its own rule first; None if the own rule failed."""
     rows = {row.spec: row for row in comparison.rows}
     strategy = variants[0].strategy
     if strategy.spec not in rows:
@@ -264,7 +264,7 @@ def tuned_of(
 def _size(
     variant: Variant, strategy: Strategy, over: Collection[str], model: Model, row: Row
 ) -> float | None:
-    """Tokens at which a setting compacts: as asked for, by the client's rule, or as seen."""
+    """Tokens at which a setting compacts: given, by the client's rule, or observed."""
     if variant.trigger is not None:
         return variant.trigger
     if variant.values and TRIGGER not in over:
@@ -299,7 +299,7 @@ def _tried(
 
 
 def compacts_at(row: Row) -> float | None:
-    """Tokens of the prompts after which a strategy compacted, in the median; None if never."""
+    """The median size of prompts before compactions; None if it never compacted."""
     seen = []
     for run in row.runs:
         prompts, compacted = sizes(run), column(run, "compaction")
@@ -308,7 +308,7 @@ def compacts_at(row: Row) -> float | None:
 
 
 def summary_effect(comparison: Comparison, spec: str, lag: int) -> SummaryEffect | None:
-    """What the summaries of a setting preserve, of runs with null summarisers beside them."""
+    """What the summaries of a setting preserve, from runs that include null summarisers."""
     row = next((row for row in comparison.rows if row.spec == spec), None)
     if row is None or not row.summarises:
         return None

@@ -1,4 +1,4 @@
-"""Tuning: settings are tried over the same conversations, and looked for where they pay."""
+"""Tuning: run settings over the same conversations, and refine where it pays."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.store import Store
 
-# What an experiment must measure to be tuned.
+# The metrics that tuning needs.
 METRICS = (
     "cost_usd",
     "cost_with_recovery_usd",
@@ -48,8 +48,8 @@ Watch = Callable[[Sequence[Shard]], Callable[[Done], object]]
 class Tuner:
     """Runs settings of strategies over the sessions of one window."""
 
-    # An experiment over all sessions with ``keep_all`` alone, and with the null summarisers that
-    # tell, at the end, whether summaries say anything.
+    # An experiment over all sessions with ``keep_all`` only. Its null summarisers show, at the end,
+    # the effect of summaries.
     planned: Experiment
     strategies: Sequence[Strategy]  # to tune
     selection: Selection
@@ -71,12 +71,12 @@ class Tuner:
         }
 
     def first(self) -> Experiment:
-        """The first round: everything that is known to be run."""
+        """The first round: all settings known in advance."""
         self._propose({})
         return self._experiment()
 
     def tune(self) -> tuple[Tuned, ...]:
-        """Try settings until nothing is gained by more, and say what was found."""
+        """Run settings until more would gain nothing, and return the results."""
         experiment = self.first()
         dropped: set[str] = set()
         for number in count(1):
@@ -96,7 +96,7 @@ class Tuner:
         return tuple(map(self._with_controls, found.values()))
 
     def _propose(self, found: Mapping[str, Tuned]) -> bool:
-        """Add what is to be run next; whether that is anything."""
+        """Add the next settings to run; return whether there are any."""
         more = False
         for spec, proposing in [*self._proposals.items()]:
             try:
@@ -146,7 +146,7 @@ class Tuner:
         return max(compared, key=lambda each: len(each.cases))
 
     def _with_controls(self, tuned: Tuned) -> Tuned:
-        """Whether the summaries of what is chosen say more than summaries without content."""
+        """Add the effect of the chosen setting's summaries, compared with empty summaries."""
         controls = self.planned.setting.controls
         if not controls or not tuned.acts:
             return tuned
@@ -166,7 +166,7 @@ class Tuner:
 
 
 def model_of(selection: Selection, catalogue: Catalogue) -> Model:
-    """The model that most calls of some sessions went to, as settings depend on it."""
+    """The model of most calls of some sessions."""
     name, _ = selection.models.most_common(1)[0]
     try:
         known = catalogue.find(name)
@@ -177,10 +177,10 @@ def model_of(selection: Selection, catalogue: Catalogue) -> Model:
 
 
 def more_expensive(found: Mapping[str, Tuned]) -> set[str]:
-    """Of strategies that are alternatives, those that are shown to cost more.
+    """The alternatives that cost significantly more.
 
     At most half of them (successive halving: Jamieson and Talwalkar 2016, AISTATS 51:240): the most
-    expensive ones, if their best setting is shown to cost more than the best of all.
+    expensive ones, if their best setting costs significantly more than the best of all.
     """
     best = {
         spec: tuned.choice.costs[tuned.best]

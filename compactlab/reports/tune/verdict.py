@@ -1,4 +1,4 @@
-"""What was found by tuning in sentences: what to set, and how sure that is."""
+"""The results of tuning in sentences: what to set, and how certain that is."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from compactlab.reports.tune.tuned import CLOSE, Tried, Tuned
 
 
 def called(tuned: Tuned, index: int) -> str:
-    """What a setting is called in a sentence."""
+    """The name of a setting in a sentence."""
     each = tuned.tried[index]
     if each.own:
         return f"its own rule ({_tokens(each)})" if each.size else "the strategy as given"
@@ -31,7 +31,7 @@ def _tokens(each: Tried) -> str:
 
 
 def verdict(tuned: Tuned) -> Iterator[str]:
-    """What to set, and what that saves; or why nothing is said."""
+    """What to set, and the saving; or why nothing is recommended."""
     if not tuned.acts:
         yield "No setting ever compacted, so there is nothing to tune: the sessions are too short."
         return
@@ -49,7 +49,7 @@ def verdict(tuned: Tuned) -> Iterator[str]:
 
 
 def _keep(tuned: Tuned) -> Iterator[str]:
-    """Why nothing is to be changed."""
+    """Why the setting should stay."""
     own, candidate = tuned.tried[tuned.own], tuned.candidate
     kept = f"Keep your setting, {called(tuned, tuned.own)}"
     if candidate is None or candidate == tuned.own:
@@ -66,7 +66,7 @@ def _keep(tuned: Tuned) -> Iterator[str]:
 
 
 def _take(tuned: Tuned, index: int) -> Iterator[str]:
-    """What to set: what it saves where it had no say, and what it misses."""
+    """What to set: its saving in held-out sessions, and its misses."""
     missed = _misses(tuned, index)
     lead = f"Set {called(tuned, index)}: "
     saving = tuned.saving
@@ -86,7 +86,7 @@ def _take(tuned: Tuned, index: int) -> Iterator[str]:
 
 
 def _here(tuned: Tuned, index: int) -> str:
-    """What a setting costs in the sessions that were replayed, and what the own rule costs."""
+    """The cost of a setting in the replayed sessions, and that of the default."""
     cost, own = tuned.tried[index].recovery, tuned.tried[tuned.own].recovery
     return (
         f"In these sessions {called(tuned, index)} costs {dollars(cost)} USD with recovery, "
@@ -95,7 +95,7 @@ def _here(tuned: Tuned, index: int) -> str:
 
 
 def _misses(tuned: Tuned, index: int) -> str:
-    """Which needs a setting misses, and its own rule; "" where nothing is needed."""
+    """The misses of a setting and of the default; "" without needs."""
     missed, own = tuned.tried[index].missed, tuned.tried[tuned.own].missed
     if missed is None or own is None:
         return ""
@@ -106,7 +106,7 @@ def _misses(tuned: Tuned, index: int) -> str:
 
 
 def _of_all(tuned: Tuned, index: int) -> str:
-    """How a setting stands among all that were tried."""
+    """The rank of a setting among all."""
     every = counted(len(tuned.tried), "setting")
     if index == tuned.best or tuned.best is None:
         return f"the least of {every}"
@@ -119,7 +119,7 @@ def _of_all(tuned: Tuned, index: int) -> str:
 
 
 def _saves(tuned: Tuned) -> str:
-    """What is saved where a session has no say in what is chosen for it."""
+    """The saving in held-out sessions."""
     saving = tuned.saving
     if saving is None:
         return "What it saves in other sessions cannot be told from one."
@@ -158,7 +158,7 @@ def _signed(value: float) -> str:
 
 
 def held_out(tuned: Tuned) -> Iterator[str]:
-    """What a choice on half of the sessions is worth on the other half."""
+    """The evaluation of a choice from half of the sessions on the other half."""
     held = tuned.held_out
     if held is None or not tuned.acts:
         return
@@ -190,7 +190,7 @@ def held_out(tuned: Tuned) -> Iterator[str]:
 
 
 def sureness(tuned: Tuned) -> Iterator[str]:
-    """Between which settings the optimum lies, how flat it is, and where the knee is."""
+    """The interval of the optimum, how flat it is, and the knee."""
     if tuned.best is None or not tuned.acts:
         return
     if tuned.interval is None:
@@ -232,7 +232,7 @@ def _range(tuned: Tuned, indices: Sequence[int]) -> str:
 
 
 def memory(tuned: Tuned) -> Iterator[str]:
-    """What is said of memory: a limit on labelled facts, or whether summaries say anything."""
+    """Sentences on memory: the limit on labelled facts, or the effect of summaries."""
     lag = f"last stated {tuned.lag:,} tokens ago or earlier"
     if not any(each.missed for each in tuned.tried):
         yield f"No call needs a fact {lag}: nothing is said of memory."
