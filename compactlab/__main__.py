@@ -16,7 +16,7 @@ from compactlab.cli import STOPPED
 FAULT = 70
 """The exit code of a fault of compactlab itself: EX_SOFTWARE of sysexits.h."""
 UNREAD = 141
-"""The exit code where nobody reads the output to its end: what a shell says of a SIGPIPE."""
+"""The exit code if the reader closes the output early: a shell's code for SIGPIPE."""
 _PROGRAM = "compactlab"
 _COMPLETION = "_COMPACTLAB_COMPLETE"
 _TOLD = f"""\

@@ -39,7 +39,7 @@ from compactlab.strategies.line_up import DEFAULT_STRATEGIES, written_out
 from compactlab.strategies.summarizers.catalogue import controls
 
 Given = Conversation | Seeded | str | Path
-"""What stands for conversations; :class:`Seeded` has seeds of its own."""
+"""Conversations, or names of them; :class:`Seeded` has its own seeds."""
 
 
 def plan(

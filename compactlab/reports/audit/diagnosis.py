@@ -64,7 +64,7 @@ def _differ(one: str, other: str) -> bool:
 # read: they show how much of the prompt was unchanged.
 
 Ground = Literal["provider", "log", "read", "pattern", "none"]
-"""The evidence for a cause: the provider, the log, what was read, when it happens; or none."""
+"""The evidence for a cause: the provider, the log, tokens read, the pattern, or none."""
 
 # Words of providers for a cache miss, with the possible causes, the most obvious first:
 # `message.diagnostics.cache_miss_reason` of Anthropic, `prompt_cache_diagnostics` of OpenAI (the

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # Cost by class of tokens: one bar per strategy, one piece per class.
 
 Looks = Mapping[str, tuple[str, str, str]]
-"""By metric what the key calls it, its colour and its pattern."""
+"""For each metric, its name in the key, its colour and its pattern."""
 
 _CLASSES: Looks = {
     "cost_read_usd": ("cache read", "sky", ""),

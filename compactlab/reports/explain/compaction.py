@@ -43,7 +43,7 @@ _STATES = {
 _LAGS = {str(lag): f", lag {lag_from(lag)}" for lag in LAGS}
 
 Texts = Mapping[str, str]
-"""What messages that are not of the script say, by the names that the store has for them."""
+"""Texts of messages that are not in the script, by their names in the store."""
 
 
 @dataclass(frozen=True)

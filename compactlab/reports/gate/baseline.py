@@ -139,7 +139,7 @@ GATED = (
     "structural_validity",
     "rejected_calls",
 )
-"""What a baseline holds if nothing else is asked for, beside recall at the store's distance."""
+"""The default metrics of a baseline, besides recall at the store's distance."""
 
 
 def gated(results: Results) -> tuple[str, ...]:

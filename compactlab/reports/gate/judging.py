@@ -200,7 +200,7 @@ def _out(rule: Rule, move: Move) -> float:
 
 
 REPLAYS = 5
-"""With fewer replays of a conversation, nothing that has noise is judged."""
+"""With fewer replays of a conversation, noisy figures are not judged."""
 
 
 class _Refusal(NamedTuple):

@@ -39,9 +39,9 @@ METRICS = (
 TABLES = ("calls", "lags")
 
 Say = Callable[[str], object]
-"""Is told what is being done, in lines."""
+"""Called with progress messages."""
 Watch = Callable[[Sequence[Shard]], Callable[[Done], object]]
-"""Is told what is about to be run, and gives what is called with every finished shard."""
+"""Called with the shards to run; returns a callback for every finished shard."""
 
 
 @dataclass
