@@ -448,7 +448,7 @@ def _ranges(view: View, host: Host) -> list[Range]:
 
 
 def _shown(view: View, host: Host, made: Message) -> Iterator[Message]:
-    """Return a view's messages without those that compactions replaced, and with a new summary."""
+    """Yield a view's messages without those that compactions replaced, and with a new summary."""
     ranges, notes = _ranges(view, host), host.notes["ranges"]
     place = {message.id: float(n) for n, message in enumerate(host.log, 1)}
     kept = surviving(ranges)

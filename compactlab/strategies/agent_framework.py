@@ -282,7 +282,7 @@ def _tool_summary(group: Group) -> Message:
 
 
 def _pieces(group: Group) -> Iterator[Part]:
-    """Return the results with the names of their tools, and separators of our own."""
+    """Yield the results with the names of their tools, and separators of our own."""
     calls = [p for m in group.messages for p in m.parts if p.type == "tool_call" and p.call_id]
     names = {part.call_id: part.name for part in calls if part.name}
     results = [

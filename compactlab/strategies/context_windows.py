@@ -167,7 +167,7 @@ def _is_window(message: Message) -> bool:
 
 
 def _opening(log: Messages) -> Iterator[Message]:
-    """Return the client's messages before the user first speaks."""
+    """Yield the client's messages before the user first speaks."""
     for message in log:
         if not message.meta:
             return

@@ -126,7 +126,7 @@ class Oracle(Strategy):
 
 
 def _current(messages: Messages, *, overflow: bool) -> set[int]:
-    """Return the ids of messages that are always kept."""
+    """Return the object ids of messages that are always kept."""
     now = current_turn(messages)
     if not overflow:
         return set(map(id, messages[now:]))

@@ -153,7 +153,7 @@ def _cut(part: Part, text: str, message: Message, end: str) -> Part:
     span = (0, len(text)) if end == "first" else (gone, -1)
     own = part.kind == "verbatim" and all(source.id == message.id for source in part.sources)
     sources = (Source(message.id, place, *span),) if own else part.sources
-    kind = "truncated" if sources else part.kind  # a part without sources stays synthetic
+    kind = "truncated" if sources else part.kind  # a part without sources keeps its kind
     return msgspec.structs.replace(part, text=text, kind=kind, sources=sources)
 
 

@@ -206,7 +206,7 @@ class Generator:
         return ([*utterances, ("text", text)] if text else utterances), spans
 
     def _give(self, call: ToolCall, call_id: str, rush: bool) -> None:
-        """Return a tool's result; it may state facts that are due, or state facts again."""
+        """Add a tool's result, which may state facts that are due, or state facts again."""
         world, new = self._world, dict[PlannedFact, str]()
         room, ahead = world.room(call)
         for fact in self._ready(self._tools, rush, ahead)[:room]:

@@ -290,7 +290,7 @@ class Planner:
         return fact.turn + 1 < len(self._starts)
 
     def _turn_after(self, fact: PlannedFact, more: int = 0) -> int:
-        """A later turn, after which as much happens so many times more."""
+        """Draw a later turn that leaves room for ``more`` further replacements."""
         left = len(self._starts) - 1 - fact.turn
         return self._rng.randint(fact.turn + 1, fact.turn + max(1, left // (more + 1)))
 

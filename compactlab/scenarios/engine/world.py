@@ -65,7 +65,7 @@ class Draft:
 
     @property
     def next_id(self) -> str:
-        """Return the id of the next message."""
+        """The id of the next message."""
         return self.message_id(self._messages + 1)
 
     def message_id(self, number: int) -> str:
@@ -121,7 +121,7 @@ class Draft:
 
     @property
     def tip(self) -> str:
-        """Return the id of the message that the next one follows; "" at the start."""
+        """The id of the message that the next one follows; "" at the start."""
         return self._tip
 
     def rewind(self, to: str) -> None:

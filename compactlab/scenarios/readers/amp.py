@@ -30,7 +30,7 @@ _MESSAGE = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreatio
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversation of a thread."""
+    """Yield the conversation of a thread."""
     yield from islice(conversations(lines, partial(_conversation, lines)), 1)
 
 

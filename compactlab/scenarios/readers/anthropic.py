@@ -128,7 +128,7 @@ def tier_of(counts: Counts) -> str:
 
 
 def beside(counts: Counts, call: Call, time: float) -> Iterator[SideRequest]:
-    """Return the costs of an answer beyond its tokens: other requests, and web searches."""
+    """Yield the costs of an answer beyond its tokens: other requests, and web searches."""
     for number, each in enumerate(counts.iterations or (), 1):
         if purpose := _BESIDE.get(each.type or ""):
             yield SideRequest(purpose, _of(call, each.model, usage_of(each), str(number)), time)
@@ -207,7 +207,7 @@ def by_plain_name(totals: Mapping[str, Total]) -> dict[str, Total]:
 def rest_of(
     totals: Mapping[str, Total], requests: Iterable[Call | SideRequest], id: str, time: float
 ) -> Iterator[SideRequest]:
-    """Return the rest of a session's totals beyond its requests, as one request per model."""
+    """Yield the rest of a session's totals beyond its requests, as one request per model."""
     requests = list(requests)
     known = totals_of(requests)
     hours = any(_call(request).ttl == "1h" for request in requests)

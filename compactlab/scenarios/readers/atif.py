@@ -122,7 +122,7 @@ def _is_own(head: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversations of a file: of each trajectory, then those of its subagents."""
+    """Yield the conversations of a file: of each trajectory, then those of its subagents."""
     count = 0
     for number, value in jsonl.values(lines):
         scripts: list[tuple[str, Script]] = []

@@ -154,7 +154,7 @@ def is_by_agents(item: Any) -> bool:
 
 
 def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversations of a file: of its one document, or of its lines."""
+    """Yield the conversations of a file: of its one document, or of its lines."""
     alone = Script()  # messages, one per line
     threads = MessageThreads(partial(script, lines=lines), partial(_add, lines))
     count = 0

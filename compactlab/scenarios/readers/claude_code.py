@@ -31,7 +31,7 @@ class _Cost(msgspec.Struct, rename="camel"):
 
 _NODE, _LINE, _COST = decoder(Node), decoder(Line), decoder(_Cost)
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
-# Lines that must have content, and the field with it; lines of speakers have a message.
+# The field with the content of a line, by type; a message must have `content` in it.
 _HOLDERS = {
     "user": "message",
     "assistant": "message",
@@ -95,7 +95,7 @@ def _is_own(record: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the main conversation of a transcript, then its sidechains."""
+    """Yield the main conversation of a transcript, then its sidechains."""
     file = _File(lines)
     for number, data in lines:
         with lines.at(number):

@@ -115,7 +115,7 @@ def _is_own(value: Any) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversation of each session, then those of its sub-agents."""
+    """Yield the conversation of each session, then those of its sub-agents."""
     sessions: dict[str, _Session] = {}
     for number, value in jsonl.values(lines):
         for record in value if isinstance(value, list) else [value]:

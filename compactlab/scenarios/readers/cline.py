@@ -91,7 +91,7 @@ def part_of(path: Path) -> Path | None:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversation of a task."""
+    """Yield the conversation of a task."""
     yield from islice(conversations(lines, partial(_conversation, lines)), 1)
 
 

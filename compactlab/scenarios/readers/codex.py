@@ -202,7 +202,7 @@ def _is_own(record: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversation of a rollout."""
+    """Yield the conversation of a rollout."""
     rollout = _Rollout(lines, counts=any(_COUNT.search(data) for _, data in lines))
     for number, data in lines:
         with lines.at(number):

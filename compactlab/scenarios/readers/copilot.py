@@ -267,7 +267,7 @@ def _detailed(details: _Details) -> Usage:
 
 
 def _without(usages: dict[str, Usage], taken: Usage) -> dict[str, Usage]:
-    """Subtract a usage from the first usages that contain it."""
+    """Subtract a usage from several, beginning with the first."""
     rest = {}
     for model, usage in usages.items():
         rest[model], taken = less(usage, taken), less(taken, usage)
@@ -395,7 +395,7 @@ def _content(event: _Event) -> str:
 
 
 def _told(script: Script, event: _Event, lines: jsonl.Lines) -> None:
-    """Return the content that the model got: as sent, if the event has it."""
+    """Add the content that the model got, as it was sent if the event has that."""
     data = event.data
     text = data.transformed_content or _content(event)
     if not text:

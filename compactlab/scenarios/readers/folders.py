@@ -29,7 +29,7 @@ class _Visit:
             )
 
     def entries(self, folder: Path) -> Iterator[os.DirEntry[str]]:
-        """Return the contents of a folder; nothing if it is not readable."""
+        """Yield the contents of a folder; nothing if it is not readable."""
         with suppress(OSError), os.scandir(folder) as entries:
             for entry in entries:
                 self.count()
@@ -49,7 +49,7 @@ def files_below(folder: Path) -> list[Path]:
 
 
 def files_like(pattern: str) -> Iterator[Path]:
-    """Return the files and folders that match a pattern, as :mod:`glob` finds them, unordered."""
+    """Yield the files and folders that match a pattern, as :mod:`glob` finds them, unordered."""
     visit = _Visit(pattern)
     whole = PurePath(pattern)
     parts = whole.parts[1:] if whole.anchor else whole.parts

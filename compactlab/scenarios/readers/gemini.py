@@ -113,7 +113,7 @@ def _is_history(history: Any) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversation of a chat."""
+    """Yield the conversation of a chat."""
     log = _Log(lines)
     for number, value in jsonl.values(lines):
         with lines.at(number):

@@ -327,7 +327,7 @@ def _session_of_database(database: Database, id: str) -> Record:
 
 
 def _messages_of_database(database: Database, id: str) -> Iterator[Record]:
-    """Return the messages of a session, in the order in which they were written."""
+    """Yield the messages of a session, in the order in which they were written."""
     for row in database.records("messages", "session_id = ?", id, order="id"):
         content = row.get("content")
         if isinstance(content, str) and content.startswith(_JSON):
@@ -336,7 +336,7 @@ def _messages_of_database(database: Database, id: str) -> Iterator[Record]:
 
 
 def _requests_of_database(database: Database, row: Record) -> Iterator[SideRequest]:
-    """Return the usage of a session: by model and task, or as one sum.
+    """Yield the usage of a session: by model and task, or as one sum.
 
     A sum is divided by its number of calls, so that no call is as large as the sum.
     """

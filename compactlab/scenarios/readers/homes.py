@@ -94,7 +94,7 @@ VARIABLES |= {"XDG_CONFIG_HOME", "APPDATA", "LOCALAPPDATA"}
 def places(
     client: str = "", given: Mapping[str, str] = os.environ, platform: str = sys.platform
 ) -> Iterator[tuple[str, Path]]:
-    """Return where a client, or every client, may keep its transcripts, as patterns.
+    """Yield where a client, or every client, may keep its transcripts, as patterns.
 
     Examples
     --------

@@ -134,7 +134,7 @@ def _sniff(first: list[Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversation of an agent."""
+    """Yield the conversation of an agent."""
     wire = _Wire()
     for number, data in lines:
         with lines.at(number):
@@ -199,7 +199,7 @@ class _Wire:
         self._source = ""
         self._snapshot = False
         self._compacting = False
-        self._uuids: dict[str, str] = {}  # usages of steps, by message id
+        self._uuids: dict[str, str] = {}  # uuids of steps, by message id
         self._summary: SideRequest | None = None  # the request of the next summary
 
     def take(self, record: _Record) -> None:

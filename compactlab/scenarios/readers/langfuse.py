@@ -43,7 +43,7 @@ def _is_observation(value: Any) -> bool:
 
 
 def _observations(value: Any) -> Iterator[Any]:
-    """Return the observations of a trace, of a list of either, or of an API response."""
+    """Yield the observations of a trace, of a list of either, or of an API response."""
     if isinstance(value, list):
         for each in value:
             yield from _observations(each)

@@ -102,7 +102,7 @@ def _request(run: dict[str, Any], session: str, prompts: Prompts, lines: jsonl.L
 
 
 def _answers(outputs: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Return the message of an answer, in any of its forms."""
+    """Yield the message of an answer, in any of its forms."""
     for key in ("generations", "choices", "messages"):
         listed = outputs.get(key)
         while isinstance(listed, list) and listed and isinstance(listed[0], list):

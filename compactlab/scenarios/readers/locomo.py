@@ -63,7 +63,7 @@ def _sniff(first: list[Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversations of a file."""
+    """Yield the conversations of a file."""
     yield from conversations(lines, partial(_conversation, lines), _samples)
 
 

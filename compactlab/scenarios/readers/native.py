@@ -132,7 +132,7 @@ def _is_own(head: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversations of a file; each header starts a new one."""
+    """Yield the conversations of a file; each header starts a new one."""
     content: _Content | None = None
     for number, data in lines:
         done = None
@@ -404,7 +404,7 @@ class _Labels:
         raise InputError(f"`needed` is how often (up to {_MOST:,}), or a list of ids of answers")
 
     def _saying(self, fields: dict[str, Any]) -> Iterator[Message]:
-        """Return the messages that state a fact whose origin is not given."""
+        """Yield the messages that state a fact whose origin is not given."""
         fact = line(fields)
         for message in self.conversation.messages:
             parts = (part for part in message.parts if part.type != "thinking")

@@ -37,7 +37,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _sessions(opened: Database) -> Iterator[tuple[str, str]]:
-    """Return the ids of sessions, each with "" or the name of its archived part."""
+    """Yield the ids of sessions, each with "" or the name of its archived part."""
     with opened.snapshot():
         ids = [*opened.distinct(_EVENTS, "session_id")]
         archived = []

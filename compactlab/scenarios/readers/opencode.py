@@ -39,9 +39,9 @@ class _Counts(msgspec.Struct):
     cache: _Cache = _Cache()
 
     def usage(self, *, apart: bool) -> Usage:
-        """Return the usage; ``apart``: without a total, reasoning is not part of the output.
+        """Return the usage; without a total, ``apart`` says if reasoning is separate from output.
 
-        Versions until 1.3.16 have no total. Reasoning larger than the output cannot be part of it.
+        Until version 1.3.16 it was part of it. Reasoning larger than the output is always separate.
         """
         spoken = self.input + self.output
         whole = spoken + self.cache.read + self.cache.write

@@ -46,7 +46,7 @@ class Store:
         self._table = "session_v2" if "session_v2" in database.tables else "session"
 
     def sessions(self) -> dict[str, bool]:
-        """Yield the ids of all sessions, oldest first, and whether each is in the newer tables."""
+        """Return the ids of all sessions, oldest first, and whether each is in the newer tables."""
         newer = self._listed(self._table, "session_message") if self._newer else []
         older = self._listed("session", "message") if self._older else []
         first, then = (newer, older) if self._table == "session_v2" else (older, newer)

@@ -282,7 +282,7 @@ def _indexed(attributes: dict[str, Any], before: str) -> list[dict[str, Any]]:
 
 
 def _said(messages: Any, known: Known, lines: jsonl.Lines) -> Iterator[Said]:
-    """Return the messages of a prompt or an answer; each result is a message."""
+    """Yield the messages of a prompt or an answer; each result is a message."""
     for message in msgspec.convert(messages or [], list[dict[str, Any]]):
         lines.pass_over_fields(message, _MESSAGE, "a message")
         role, parts = message.get("role"), _parts(message, lines)

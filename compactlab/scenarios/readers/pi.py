@@ -162,7 +162,7 @@ def _begins(head: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversation of a session."""
+    """Yield the conversation of a session."""
     yield conversation_of(lines, lines, lines.path.stem)
 
 
@@ -545,10 +545,10 @@ def _unsaid(script: Script, entry: _Full, origin: str) -> Draft:
 
 
 def _call(message: _Message) -> Call | None:
-    """Return the call of an answer; None for a failed one, which has no counts or zeros.
+    """Return the call of an answer; None if its counts are 0, or if it failed without any.
 
-    A log without counts does not tell which answers were billed. Behind a router, ``responseModel``
-    is the model that answered.
+    Other answers without counts are calls of unknown usage. Behind a router, ``responseModel`` is
+    the model that answered.
     """
     model, usage = message.response_model or message.model or "", _usage(message.usage)
     if message.usage is None:

@@ -99,7 +99,7 @@ def _is_own(value: dict[str, Any]) -> bool:
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
-    """Read the conversation of a session, and those of subagents within its file."""
+    """Yield the conversation of a session, and those of subagents within its file."""
     sessions: dict[str, _Session] = {"": _Session(lines)}
     for number, data in lines:
         with lines.at(number):

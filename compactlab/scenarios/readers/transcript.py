@@ -122,7 +122,7 @@ def format_of(path: str | Path) -> Format | None:
 
 
 def read(path: str | Path, *, strict: bool = False) -> Iterator[Conversation]:
-    """Read the conversations of a file, or one of a database (``PATH#SESSION``).
+    """Yield the conversations of a file, or one of a database (``PATH#SESSION``).
 
     Unknown content is counted in :attr:`Conversation.passed_over`; if ``strict``, it is an error.
     """

@@ -48,7 +48,7 @@ def with_parts(message: Message, parts: Sequence[Part]) -> Message:
 
 
 def changed_to(kind: Kind, part: Part) -> Kind:
-    """Return the kind of a changed part; a part without sources stays synthetic."""
+    """Return the kind of a changed part; a part without sources keeps its kind."""
     return kind if part.sources else part.kind
 
 

@@ -275,7 +275,7 @@ def _meta(details: Any) -> str:
 
 
 def failure_section(failures: list[Failure]) -> list[Part]:
-    """Format the failures for the end of a summary; "" if there are none.
+    """Format the failures for the end of a summary; [] if there are none.
 
     As ``formatToolFailuresSection``: the first eight, and the number of the others.
     """

@@ -84,7 +84,7 @@ class Occasion:
 
 
 class OnPi(Strategy):
-    """What compacts when pi does, and cuts where pi cuts; subclasses say what is then kept.
+    """Base of strategies that compact when and where pi does; subclasses choose what to keep.
 
     Parameters
     ----------

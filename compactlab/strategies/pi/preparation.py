@@ -65,7 +65,7 @@ def _units(path: str) -> bytes:
 
 
 def file_section(files: Files) -> list[Part]:
-    """Format the lists for the end of a summary; "" if there are no files."""
+    """Format the lists for the end of a summary; [] if there are no files."""
     return [
         *_list("read-files", files.only_read),
         *_list("modified-files", files.modified),

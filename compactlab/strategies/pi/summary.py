@@ -18,10 +18,8 @@ from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.mechanisms.text import as_json, head
 from compactlab.strategies.pi.preparation import Preparation, is_at_least
 
-# What a model is told when it is asked for a summary.
-#
-# The wording is our own, about as long as pi's, because it is billed; the sections that are asked
-# for are pi's.
+# The instructions for a summary. The wording is our own, about as long as pi's, because it is
+# billed; the sections are pi's.
 
 _SECTIONS = """\
 ## Goal

@@ -28,7 +28,7 @@ class Draft:
 
     @property
     def key(self) -> Key:
-        """Return its content as a key."""
+        """Its content as a key."""
         return outline(self.role, self.parts)
 
     def message(self, now: float) -> Message:
@@ -60,7 +60,7 @@ def canonical(arguments: str) -> str:
 
 
 def drafts(messages: Iterable[dict[str, Any]]) -> Iterator[Draft]:
-    """Return the messages; tool results in Anthropic's user messages are separated.
+    """Yield the messages; tool results in Anthropic's user messages are separated.
 
     Raises
     ------

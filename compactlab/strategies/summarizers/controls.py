@@ -45,7 +45,7 @@ class BoundOracle(Knowing):
     def told(
         self, request: SummaryRequest, purpose: str | int, count: Count
     ) -> Iterator[tuple[int, Part]]:
-        """Return facts that later calls need, the soonest first; see :class:`~.writer.Knowing`."""
+        """Yield facts that later calls need, the soonest first; see :class:`~.writer.Knowing`."""
         facts = statements_in(self.witness, request)
         known = (facts.fresh | facts.carried) & ~facts.deleted
         now = max((self.place.get(message.id, -1) for message in request.messages), default=-1)
@@ -53,7 +53,7 @@ class BoundOracle(Knowing):
             yield number, recited(self.ledger.facts[number], facts.given)
 
     def _by_need(self, known: int, now: int) -> list[int]:
-        """Yield the facts needed after a position in the script, the soonest first."""
+        """Return the facts needed after a position in the script, the soonest first."""
         soonest: dict[int, int] = {}
         for answer, needed in self.ledger.needs.items():
             if self.place[answer] > now:

@@ -124,7 +124,7 @@ class Llm(Summarizer):
 
 
 def _read(request: SummaryRequest) -> Iterator[tuple[Literal["user", "assistant"], str]]:
-    """Return the model's input before the instructions, by speaker."""
+    """Yield the model's input before the instructions, by speaker."""
     if request.transcript:  # the strategy has written everything into it
         yield "user", request.transcript
         return

@@ -105,8 +105,7 @@ class Drawing(Knowing):
     def _needles(self) -> dict[str, set[str]]:
         """The normalised names and values of all facts, including decoys.
 
-        They are indexed by their first word, if that is always a whole word in a text, otherwise by
-        "".
+        The keys are their first words, if these are always whole words in a text, otherwise "".
         """
         needles: dict[str, set[str]] = {}
         for fact in self.ledger.facts:
