@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -100,12 +100,14 @@ def place(
     frame: Box,
     marks: Sequence[Point] = (),
     drawn: Sequence[Point] = (),
+    *,
+    strict: bool = False,
 ) -> list[Point | None]:
     """The lower left corner of the name of every dot, in points; None without space.
 
     Names stay within the frame and avoid all marks and drawn points. A name, or its line, is
     nearest to its own dot; without a line, its dot is also the nearest mark. Names without space
-    come first at the next try; at the last try, lines may cross marks.
+    come first at the next try; at the last try, lines may cross marks, unless it is strict.
 
     Examples
     --------
@@ -115,8 +117,8 @@ def place(
     best: list[Point | None] = []
     order = list(range(len(dots)))
     for number in range(_TRIES):
-        strict = number < _TRIES - 1
-        places = _placed(order, dots, sizes, frame, (marks, drawn), strict=strict)
+        careful = strict or number < _TRIES - 1
+        places = _placed(order, dots, sizes, frame, (marks, drawn), strict=careful)
         if not best or places.count(None) < best.count(None):
             best = places
         if None not in places:
@@ -232,23 +234,40 @@ def write_names(
     named: Mapping[str, Point],
     marks: Sequence[Point],
     drawn: Sequence[Point],
+    others: Collection[str] = (),
 ) -> None:
     """Write names next to dots, in axes of a figure with one pixel per point.
 
-    Names avoid all marks and the drawn points, which are in points of the figure.
+    Names avoid all marks and the drawn points, which are in points of the figure. ``others`` are
+    names of less importance: they only take the space that the others leave.
     """
-    dots: dict[Point, str] = {}
+    dots: dict[Point, tuple[str, bool]] = {}
     (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
     labels = distinct_labels(list(named), max(12, int((right - left) / _LETTER)))
-    for label, dot in zip(labels, _on_sheet(axes, list(named.values())), strict=True):
+    for name, label, dot in zip(named, labels, _on_sheet(axes, list(named.values())), strict=True):
         if all(math.dist(dot, other) >= _SAME for other in dots):
-            dots[dot] = label
+            dots[dot] = label, name in others
     frame = (left + 2, low + 2, right + 6, high)
-    sizes = [(width_of(label, _SIZE), _SIZE * _HIGH) for label in dots.values()]
-    places = place(list(dots), sizes, frame, _on_sheet(axes, marks), drawn)
-    for (dot, label), size, at in zip(dots.items(), sizes, places, strict=True):
-        if at is not None:
-            _write(axes, dot, label, (*at, at[0] + size[0], at[1] + size[1]))
+    taken = list(drawn)
+    for least in (False, True):
+        chosen = {dot: label for dot, (label, late) in dots.items() if late is least}
+        sizes = [(width_of(label, _SIZE), _SIZE * _HIGH) for label in chosen.values()]
+        places = place(list(chosen), sizes, frame, _on_sheet(axes, marks), taken, strict=least)
+        for (dot, label), size, at in zip(chosen.items(), sizes, places, strict=True):
+            if at is not None:
+                box = (*at, at[0] + size[0], at[1] + size[1])
+                _write(axes, dot, label, box)
+                taken += _filled(box)
+
+
+def _filled(box: Box) -> list[Point]:
+    """Points that fill a box, and a gap on both of its sides."""
+    left, low, right, high = box[0] - _GAP, box[1], box[2] + _GAP, box[3]
+    return [
+        (float(x), float(y))
+        for x in np.arange(left, right + _STEP, _STEP)
+        for y in np.arange(low, high + _STEP, _STEP)
+    ]
 
 
 def _on_sheet(axes: Axes, points: Sequence[Point]) -> list[Point]:

@@ -42,6 +42,8 @@ _CLOSE = 4.0
 _MOST = 0.95
 # The font size, which screens show unscaled.
 _LETTERS = 10.0
+# Up to this number of marks, all have names, as far as there is space.
+_FEW = 20
 # The radius of a mark's tooltip.
 _REACH = 7.0
 _CAPTION = (
@@ -49,8 +51,10 @@ _CAPTION = (
     "better. Fact recall is the share of the needed facts that the prompt holds, of those last "
     "stated {lag:,} tokens ago or earlier. The dashed line is the Pareto front of the "
     "usable strategies that compacted at least once; as_recorded is excluded, and so are bounds: "
-    "null strategies, and those that see future messages. Named are the front, the reference, "
-    "bounds and strategies of one's own; the table has all. "
+    "null strategies, and those that see future messages. "
+)
+_NAMED = (
+    "Named are the front, the reference, bounds and strategies of one's own; the table has all. "
 )
 _BROKEN = "Beyond a double stroke, the axis is compressed. "
 _BARS = (
@@ -75,6 +79,7 @@ class _Subject(NamedTuple):
     intervals: Mapping[str, _Bar]
     colours: Colours
     named: Sequence[Row]
+    others: Collection[str]  # labels that are named only where there is space
 
 
 def pareto(
@@ -89,16 +94,20 @@ def pareto(
         return None
     intervals, reference = _intervals(comparison, rows)
     front = comparison.front
-    named = [r for r in rows if r in front or r is basis or r.bound or r.spec in own]
+    leading = [r for r in rows if r in front or r is basis or r.bound or r.spec in own]
     # Of overlapping marks the first is named: the user's own, the reference, then the front.
-    named.sort(key=lambda row: (row.spec not in own, row is not basis, row.bound))
+    leading.sort(key=lambda row: (row.spec not in own, row is not basis, row.bound))
+    few = len(rows) <= _FEW
+    named = [*leading, *(row for row in rows if few and row not in leading)]
     # Sixty intervals would hide the marks.
-    bars = {row.spec: intervals[row.spec] for row in named if row.spec in intervals}
-    subject = _Subject(rows, front, bars, colours, named)
+    bars = {row.spec: intervals[row.spec] for row in leading if row.spec in intervals}
+    others = {row.label for row in named[len(leading) :]}
+    subject = _Subject(rows, front, bars, colours, named, others)
     with canvas():
         (wide, broken), (narrow, _) = (_drawn(subject, size) for size in (_WIDE, _NARROW))
     caption = (
         _CAPTION.format(lag=comparison.lag)
+        + ("" if few else _NAMED)
         + (_BROKEN if broken else "")
         + (_BARS.format(reference=reference) if intervals else _NO_BARS)
     )
@@ -126,7 +135,7 @@ def _drawn(subject: _Subject, size: tuple[float, float]) -> tuple[Figure, bool]:
         _dot(axes, row, colour, 3 + 0.4 * (colour != "grey") + 0.2 * (row in subject.front))
     marks = [_place(row) for row in subject.rows]
     named = {row.label: _place(row) for row in subject.named}
-    write_names(axes, named, marks, _stepped(axes, front))
+    write_names(axes, named, marks, _stepped(axes, front), subject.others)
     for row, (x, y) in zip(subject.rows, axes.transData.transform(marks).tolist(), strict=True):
         tip(sheet.figure, (x - _REACH, y - _REACH, x + _REACH, y + _REACH), *_told(row))
     return sheet.figure, broken

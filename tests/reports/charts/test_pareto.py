@@ -56,6 +56,18 @@ def test_named_are_the_front_the_reference_and_ones_own(texts: Texts) -> None:
     assert named <= set(texts(chart.narrow))
 
 
+@pytest.mark.parametrize(("count", "all_are_named"), [(12, True), (30, False)])
+def test_up_to_twenty_marks_all_have_names(count: int, all_are_named: bool, texts: Texts) -> None:
+    """Beyond, only the front, the reference and one's own have."""
+    runs = [make(f"s{n}()", [(0, 200 + 60 * n)], cut=[], need=0.9 - n / 50) for n in range(count)]
+    (comparison,) = comparisons(store(*runs))
+    chart = pareto(comparison, dict.fromkeys((run.strategy for run in runs), "grey"), "a")
+    assert chart is not None
+    names = {f"s{n}" for n in range(count)}
+    assert (names <= set(texts(chart.figure))) is all_are_named
+    assert ("Named are the front" in chart.caption) is not all_are_named
+
+
 @pytest.mark.parametrize("first", [1, -1])
 def test_of_marks_on_each_other_ones_own_is_named(texts: Texts, first: int) -> None:
     twins = [make(name, CUT, cut=[2]) for name in ("another()", "mine()")][::first]
