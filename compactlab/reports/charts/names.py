@@ -101,11 +101,12 @@ def place(
     marks: Sequence[Point] = (),
     drawn: Sequence[Point] = (),
     *,
+    boxes: Sequence[Box] = (),
     strict: bool = False,
 ) -> list[Point | None]:
     """The lower left corner of the name of every dot, in points; None without space.
 
-    Names stay within the frame and avoid all marks and drawn points. A name, or its line, is
+    Names stay within the frame and avoid all marks, drawn points and boxes. A name, or its line, is
     nearest to its own dot; without a line, its dot is also the nearest mark. Names without space
     come first at the next try; at the last try, lines may cross marks, unless it is strict.
 
@@ -118,7 +119,7 @@ def place(
     order = list(range(len(dots)))
     for number in range(_TRIES):
         careful = strict or number < _TRIES - 1
-        places = _placed(order, dots, sizes, frame, (marks, drawn), strict=careful)
+        places = _placed(order, dots, sizes, frame, (marks, drawn, boxes), strict=careful)
         if not best or places.count(None) < best.count(None):
             best = places
         if None not in places:
@@ -132,13 +133,14 @@ def _placed(
     dots: Sequence[Point],
     sizes: Sequence[Point],
     frame: Box,
-    besides: tuple[Sequence[Point], Sequence[Point]],
+    besides: tuple[Sequence[Point], Sequence[Point], Sequence[Box]],
     *,
     strict: bool,
 ) -> list[Point | None]:
     """Place names in an order; no line crosses a name, and strict lines cross no mark."""
     own, marks = _points(dots), _points([*dots, *besides[0]])
-    taken = np.concatenate([_squares(marks, _DOT), _squares(_points(besides[1]), 1)])
+    boxes_taken = np.array(besides[2], np.float64).reshape(-1, 4)
+    taken = np.concatenate([_squares(marks, _DOT), _squares(_points(besides[1]), 1), boxes_taken])
     free = 0 if strict else len(taken)
     # Distances from each dot to the nearest name and to its own; a line counts as its name.
     nearest, of_own = np.full(len(own), np.inf), np.zeros(len(own))
@@ -248,26 +250,17 @@ def write_names(
         if all(math.dist(dot, other) >= _SAME for other in dots):
             dots[dot] = label, name in others
     frame = (left + 2, low + 2, right + 6, high)
-    taken = list(drawn)
+    written: list[Box] = []
     for least in (False, True):
         chosen = {dot: label for dot, (label, late) in dots.items() if late is least}
         sizes = [(width_of(label, _SIZE), _SIZE * _HIGH) for label in chosen.values()]
-        places = place(list(chosen), sizes, frame, _on_sheet(axes, marks), taken, strict=least)
+        marked = _on_sheet(axes, marks)
+        places = place(list(chosen), sizes, frame, marked, drawn, boxes=written, strict=least)
         for (dot, label), size, at in zip(chosen.items(), sizes, places, strict=True):
             if at is not None:
-                box = (*at, at[0] + size[0], at[1] + size[1])
-                _write(axes, dot, label, box)
-                taken += _filled(box)
-
-
-def _filled(box: Box) -> list[Point]:
-    """Points that fill a box, and a gap on both of its sides."""
-    left, low, right, high = box[0] - _GAP, box[1], box[2] + _GAP, box[3]
-    return [
-        (float(x), float(y))
-        for x in np.arange(left, right + _STEP, _STEP)
-        for y in np.arange(low, high + _STEP, _STEP)
-    ]
+                (x, y), (width, height) = at, size
+                _write(axes, dot, label, (x, y, x + width, y + height))
+                written.append((x - _GAP, y, x + width + _GAP, y + height))
 
 
 def _on_sheet(axes: Axes, points: Sequence[Point]) -> list[Point]:
