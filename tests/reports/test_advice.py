@@ -1,6 +1,7 @@
 """Who is advised, and how surely: one rule, told in words that the statistics carry."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -83,6 +84,24 @@ def test_what_is_not_shown_is_not_recommended(
     """88 % is enough in these 40 conversations, and not surely so in all others."""
     advice = Advice(only(many(40, careful=forgotten, keen=0.5)))
     assert (advice.advised is not None) == shown
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_seeds_are_advised_only_where_they_make_conversations(
+    many: Callable[..., Results], recorded: bool
+) -> None:
+    """Another seed of a recording replays it again: an answer there is to record more."""
+    results = many(6)
+    if recorded:  # without a compaction, so that it costs as much as keep_all
+        results.bounds = [
+            replace(run, strategy="as_recorded()", model="gpt-5", bound=True)
+            for run in results.runs
+            if run.strategy == "keep_all()"
+        ]
+        results.runs = [replace(run, model="gpt-5") for run in results.runs]
+    text = " ".join(verdict(only(results)))
+    assert "Recall needs 28 conversations" in text
+    assert ("--seeds" in text) is not recorded
 
 
 def test_few_conversations_recommend_nothing(many: Callable[..., Results]) -> None:

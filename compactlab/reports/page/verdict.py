@@ -256,9 +256,14 @@ class _Verdict:
         return reasons[advice.silent]
 
     def seeds(self) -> str:
-        """How many seeds yield enough synthetic conversations."""
-        advice = self.advice
-        if self.comparison.recorded or not advice.conversations:
+        """How many seeds yield enough synthetic conversations.
+
+        Of a recording, a seed is another replay and no other conversation. The bound
+        ``as_recorded`` tells recordings.
+        """
+        advice, comparison = self.advice, self.comparison
+        played = any(row.name == "as_recorded" for row in comparison.bounds)
+        if played or comparison.recorded or not advice.conversations:
             return ""
         seeds = len({run.seed for row in self.comparison.rows for run in row.runs})
         return f": add --seeds {ceil(advice.needed * seeds / advice.conversations)}"
