@@ -93,7 +93,7 @@ class Settings:
     """The settings of a replay."""
 
     strategy: Strategy
-    given: Mapping[str, Any]  # the other settings, as compactlab.api.Plan takes them
+    given: Mapping[str, Any]  # the other settings, as compactlab.run accepts them
     folders: tuple[Path, ...]  # base folders of relative paths: the first that has the file
     redact: bool = False
 

@@ -11,7 +11,7 @@ from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.analysis.preservation import Preservation, Share, preservation
 from compactlab.reports.page.figures import row_of
 from compactlab.reports.render.document import Block, Cell, Column, Heading, Table, TableRow, name
-from compactlab.reports.render.text import NONE, show
+from compactlab.reports.render.text import with_interval
 
 _HEADS = {
     "recall": "share of needs at the lag that the prompt meets",
@@ -35,7 +35,7 @@ def preserved(comparison: Comparison, colours: Mapping[str, str] | None = None) 
     yield Heading(f"What summaries preserve, of facts last stated {lag} ago or earlier", 4)
     lines = []
     for memory in memories:
-        cells = [_cell(share) for share in _shares(memory).values()]
+        cells = [with_interval(share) for share in _shares(memory).values()]
         if colours is None:
             lines.append(TableRow((name(memory.row.label), *cells)))
         else:
@@ -85,12 +85,3 @@ def _shares(memory: Preservation) -> dict[str, Share | None]:
         memory.preserved(ORACLE),
     )
     return dict(zip(_HEADS, found, strict=True))
-
-
-def _cell(share: Share | None) -> str:
-    if share is None:
-        return NONE
-    text = show(share.value, "share")
-    if share.low is None or share.high is None:
-        return text
-    return f"{text} [{100 * share.low:.0f}, {100 * share.high:.0f}]"

@@ -18,11 +18,10 @@ from compactlab.reports.probe.recall_report import (
     cut_short,
     ends,
     points,
-    written,
 )
 from compactlab.reports.render.document import Block, Document, name, sentences
 from compactlab.reports.render.fields import Field, csv_of, data_of, hidden, table_of
-from compactlab.reports.render.text import counted, show
+from compactlab.reports.render.text import counted, show, with_interval
 
 # The measures, by the name of their columns.
 _MEASURES: dict[str, Callable[[Match], bool]] = {
@@ -145,7 +144,7 @@ def _measured(kind: str) -> Iterator[Field]:
         return lambda group: share_of(group[1], kind, given)
 
     for given in GIVEN:
-        yield Field(f"{kind}_{given}", shared(given), given, write=written, group=kind)
+        yield Field(f"{kind}_{given}", shared(given), given, write=with_interval, group=kind)
     yield Field(f"{kind}_more", lambda group: more(group[1], kind), "more", write=_gap, group=kind)
 
 

@@ -14,7 +14,7 @@ from compactlab.reports.probe.conditions import CONDITIONS, Condition
 from compactlab.reports.probe.recall import Mark, Outcome
 from compactlab.reports.render.document import Block, Document, Heading, name, sentences
 from compactlab.reports.render.fields import Field, as_data, csv_of, data_of, hidden, table_of
-from compactlab.reports.render.text import NONE, counted, lag_from, show
+from compactlab.reports.render.text import NONE, counted, lag_from, show, with_interval
 from compactlab.sim.facts.tracker import STATES
 
 _MEANINGS = (
@@ -119,24 +119,15 @@ def grouped(findings: Findings) -> dict[str, list[Group]]:
     }
 
 
-def written(share: Share | None) -> str:
-    """A share with its interval, if any."""
-    if share is None:
-        return NONE
-    if share.low is None or share.high is None:
-        return show(share.value, "share")
-    return f"{show(share.value, 'share')} [{points(share.low)}, {points(share.high)}]"
-
-
 def _recalled(condition: Condition) -> Field:
-    return Field(condition, lambda group: group.recall(condition), write=written)
+    return Field(condition, lambda group: group.recall(condition), write=with_interval)
 
 
 _GROUP = (
     Field("questions", lambda group: len(group.outcomes)),
     *map(_recalled, CONDITIONS),
-    Field("kept", write=written),
-    Field("predicted", write=written),
+    Field("kept", write=with_interval),
+    Field("predicted", write=with_interval),
     Field("off", write=lambda off: NONE if off is None else f"{100 * off:+.0f}"),
     Field("mcc", label="MCC", unit="ratio"),
 )

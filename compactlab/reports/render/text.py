@@ -6,6 +6,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
+from typing import Protocol
 
 # External text is made harmless: ids come from untrusted file names, and errors quote their lines.
 
@@ -222,6 +223,39 @@ def show(value: float | None, unit: str) -> str:
     if unit in _HOW:
         return _HOW[unit](value)
     return f"{value:,.0f}" if unit in _COUNTS else f"{value:,.1f}"
+
+
+class Interval(Protocol):
+    """A share with its interval of 95 %, which may be unknown."""
+
+    @property
+    def value(self) -> float:
+        """The share."""
+
+    @property
+    def low(self) -> float | None:
+        """The lower bound."""
+
+    @property
+    def high(self) -> float | None:
+        """The upper bound."""
+
+
+def with_interval(share: Interval | None) -> str:
+    """Format a share with its interval in percent, if that is known.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> with_interval(SimpleNamespace(value=0.914, low=0.8, high=0.95))
+    '91.4% [80, 95]'
+    """
+    if share is None:
+        return NONE
+    text = show(share.value, "share")
+    if share.low is None or share.high is None:
+        return text
+    return f"{text} [{100 * share.low:.0f}, {100 * share.high:.0f}]"
 
 
 def lag_from(lag: int) -> str:

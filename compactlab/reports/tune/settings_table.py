@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.render.document import Custom, Table, TableRow, name, with_names
 from compactlab.reports.render.fields import (
     Field,
@@ -17,7 +16,7 @@ from compactlab.reports.render.fields import (
     hidden,
 )
 from compactlab.reports.render.html import in_script
-from compactlab.reports.render.text import NONE, dollars, show
+from compactlab.reports.render.text import dollars, with_interval
 from compactlab.reports.tune.choice import Ratio
 from compactlab.reports.tune.tuned import Tried, Tuned
 from compactlab.reports.tune.verdict import called
@@ -81,15 +80,6 @@ def _ratio(value: Ratio) -> str:
     return f"{value.value:.3f} [{value.low:.2f}, {value.high:.2f}]"
 
 
-def _share(share: Share | None) -> str:
-    if share is None:
-        return NONE
-    text = show(share.value, "share")
-    if share.low is None or share.high is None:
-        return text
-    return f"{text} [{100 * share.low:.0f}, {100 * share.high:.0f}]"
-
-
 _SETTING = (
     *hidden("strategy", "window", of="tuned"),
     Field("setting", "tried.spec", text=lambda row: called(row.tuned, row.index), words=True),
@@ -97,7 +87,7 @@ _SETTING = (
     Field("cost_usd", "tried.cost", "cost USD", "USD", rank=3),
     Field("cost_with_recovery_usd", "tried.recovery", "with recovery USD", "USD"),
     Field("of_own", "tried.of_own", f"{TIMES}own", write=_ratio),
-    Field("missed", "tried.missed", write=_share),
+    Field("missed", "tried.missed", write=with_interval),
     Field("compactions", "tried.compactions", write="{:,.0f}".format, rank=2),
     Field("over_window", "tried.over", "exceeds window", "share", rank=4),
     *hidden(
