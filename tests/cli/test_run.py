@@ -11,6 +11,7 @@ from inline_snapshot import snapshot
 
 from compactlab.cli.dry_run import Budget
 from compactlab.sim.store.results import Results
+from compactlab.strategies.line_up import ALL_STRATEGIES
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 FOLDERS = {"runs", "calls", "compactions", "facts", "lags", "messages", "views"}
@@ -143,12 +144,23 @@ about ...\
     assert not (tmp_path / "out").exists()
 
 
-def test_a_dry_run_runs_nothing_and_names_everything_that_is_built_in(compactlab, monkeypatch):
+def test_a_dry_run_runs_nothing_and_names_what_is_compared(compactlab, monkeypatch):
     monkeypatch.setattr("compactlab.sim.experiment.sweep.Experiment.run_into", None)
     done = compactlab("run", "--dry-run")
     assert done.code == 0
     assert "  auto_compact + context_recovery" in done.out
+    assert "  sliding_window" not in done.out
     assert "claude-sonnet-4-5 for synthetic conversations" in done.out
+
+
+def test_all_is_every_built_in_strategy_and_what_is_named_beside(compactlab, monkeypatch):
+    monkeypatch.setattr("compactlab.cli.dry_run.BUDGET", Budget(least=1, cells=1))
+    named = ("--strategies", "sliding_window(keep=3)", "--conversations", "coding_agent(turns=1)")
+    done = compactlab("run", "--all", *named, "--dry-run")
+    assert done.code == 0, done.said
+    assert f"\n{len(ALL_STRATEGIES) + 1} strategies\n" in done.out
+    for label in ALL_STRATEGIES[:50]:  # so many are listed
+        assert f"  {label}\n" in done.out
 
 
 def test_a_dry_run_does_not_wait_for_what_has_no_end(run, own):

@@ -101,6 +101,12 @@ def test_changes_tell_recall_at_the_distance_of_the_store_and_at_no_other(
     assert told[3].split()[1:] == ["same", "same", "amnesia_need"]
 
 
+def test_a_baseline_holds_recall_at_the_distance_of_its_store(two: Two) -> None:
+    far = two(distance=80_000)
+    assert "recall_80k" in Baseline.of(far, gated(far)).metrics
+    assert "recall_80k" not in Baseline.of(two(), gated(two())).metrics
+
+
 def test_changes_against_a_baseline_without_recall_are_those_of_all_needs(
     two: Two, changed: Callable[..., Results]
 ) -> None:
