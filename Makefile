@@ -69,7 +69,7 @@ test-pythons: $(READY) ## run the fast tests under PYTHONS, python3.12 and 3.13,
 SAMPLE ?= 80
 SEED ?= 1
 mutants: $(READY) ## change the core in SAMPLE places, one at a time, and count what its tests notice
-	$(BIN)/python tests/mutation/mutate.py --sample $(SAMPLE) --seed $(SEED) --page docs/mutation.md
+	$(BIN)/python tests/mutation/mutate.py --sample $(SAMPLE) --seed $(SEED) --page docs/dev/mutation.md
 
 check: $(READY) ## lint, formatting and types
 	$(BIN)/ruff check
@@ -103,7 +103,7 @@ bench-peers: $(READY) ## measure replays and audits beside other tools, installe
 	$(BIN)/python examples/bench_peers.py
 	$(BIN)/python examples/bench_audits.py
 
-growth: $(READY) ## measure how the cost of a run grows, into docs/growth.json and docs/growth.svg
+growth: $(READY) ## measure how the cost of a run grows, into docs/dev/growth.json and docs/dev/growth.svg
 	$(BIN)/python examples/growth.py
 
 RECORDED ?= ../shared/recorded

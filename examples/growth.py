@@ -8,7 +8,7 @@ of Python and the imports, and the most memory that it had. Only one thing grows
 2 is quadratic; a cost that does not depend on what grows makes it smaller. The last rows compare a
 dask cluster of two local workers with one of one, in seconds of the wall clock, started before.
 
-It writes ``growth.json`` and ``growth.svg`` into the folder, which docs/performance.md shows.
+It writes ``growth.json`` and ``growth.svg`` into the folder, which docs/dev/performance.md shows.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ def drawing(found: dict[str, list[Point]]) -> str:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="How the cost of a run grows.")
     parser.add_argument("--most", type=float, default=1.0, help="share of the largest amounts")
-    parser.add_argument("--out", type=Path, default=Path("docs"), help="folder of the two files")
+    parser.add_argument("--out", type=Path, default=Path("docs/dev"), help="folder of the two files")
     options = parser.parse_args(arguments)
     found = grown(options.most)
     figures = {

@@ -1,5 +1,7 @@
 """What the site shows beside ``docs/``: README, changelog, CONTRIBUTING, the help of all commands.
 
+``docs/dev/`` is for those who work on the code and is not on the site.
+
 A hook of mkdocs (``mkdocs.yml``); ``make site`` runs it.
 """
 
@@ -61,7 +63,7 @@ def relinked(markdown: str, place: str) -> str:
         path = posixpath.normpath(posixpath.join(here, target))
         if path in COPIED:
             path = COPIED[path]
-        elif path.startswith("docs/"):
+        elif path.startswith("docs/") and not path.startswith("docs/dev/"):
             path = path.removeprefix("docs/")
         else:
             return text

@@ -20,8 +20,8 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def rooms() -> list[str]:
-    """The rooms of the plan in docs/design.md, bottom to top: each may import those before it."""
-    page = (ROOT / "docs" / "design.md").read_text(encoding="utf-8")
+    """The rooms of the plan in docs/dev/design.md, bottom to top: each may import those before it."""
+    page = (ROOT / "docs" / "dev" / "design.md").read_text(encoding="utf-8")
     plan = page.partition("## The house\n")[2].partition("**Where additions go.**")[0]
     rows = [line.split("|")[1] for line in plan.splitlines() if line.startswith("| `")]
     return [name.replace("/", ".") for row in rows for name in re.findall(r"`([\w/]+)`", row)]
@@ -136,7 +136,7 @@ def everything_has_a_place(package: Package) -> Iterator[str]:
     for name, path in package.paths.items():
         if folder(name) in FACE or package.room(name) in {*ORDER, "sim", "reports"}:
             continue
-        yield f"{path} is in no known room: put {package.room(name)!r} into docs/design.md"
+        yield f"{path} is in no known room: put {package.room(name)!r} into docs/dev/design.md"
 
 
 def rooms_keep_their_order(package: Package) -> Iterator[str]:
@@ -238,12 +238,12 @@ PLANTED: list[tuple[Rule, dict[str, str], str]] = [
     (
         everything_has_a_place,
         {"sim/core/errors.py": "", "sim/novelty/new.py": ""},
-        "sim/novelty/new.py is in no known room: put 'sim.novelty' into docs/design.md",
+        "sim/novelty/new.py is in no known room: put 'sim.novelty' into docs/dev/design.md",
     ),
     (
         everything_has_a_place,
         {"plugins/one.py": ""},
-        "plugins/one.py is in no known room: put 'plugins' into docs/design.md",
+        "plugins/one.py is in no known room: put 'plugins' into docs/dev/design.md",
     ),
     (
         rooms_keep_their_order,

@@ -107,7 +107,7 @@ def test_each_is_tried_here_and_told_of_in_the_documents() -> None:
     names = [re.split("[>=]", line)[0] for line in project["dependencies"]]
     tried = " ".join(name for name in globals() if name.startswith("test_"))
     assert [name for name in names if name.replace("-", "_") not in tried] == []
-    page = (ROOT / "docs" / "dependencies.md").read_text("utf-8")
+    page = (ROOT / "docs" / "dev" / "dependencies.md").read_text("utf-8")
     assert sorted(re.findall(r"^\| `([\w-]+)` \|", page, re.M)) == sorted(names)
 
 

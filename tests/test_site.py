@@ -24,7 +24,7 @@ def site(root: Path) -> dict[str, Any]:
 def pages(root: Path) -> set[str]:
     docs = root / "docs"
     found = [*docs.rglob("*.md"), *docs.glob("notebooks/*.py")]
-    return {file.relative_to(docs).as_posix() for file in found}
+    return {file.relative_to(docs).as_posix() for file in found if docs / "dev" not in file.parents}
 
 
 def navigation(root: Path) -> list[str]:
@@ -54,6 +54,7 @@ def test_links_in_the_checkout_lead_to_files(root: Path) -> None:
         ("how-to/big-sweeps.md", "[a](../store.md)", "[a](../store.md)"),
         ("how-to/big-sweeps.md", "[a](../../CONTRIBUTING.md#b)", "[a](../contributing.md#b)"),
         ("pytest.md", "[a `b`](../examples/agent_repository)", "a `b`"),
+        ("pytest.md", "[a](dev/design.md#b)", "a"),
         ("pytest.md", "[a](#b) [c](https://example.org)", "[a](#b) [c](https://example.org)"),
         ("pytest.md", "```\n[a](../x)\n```", "```\n[a](../x)\n```"),
     ],

@@ -1,7 +1,7 @@
 """What the parts of a sweep take, each beside the least that it could take. Run by ``make bench``.
 
 The least is what the same result needs of the libraries below: tokens by tiktoken alone, lines by
-a decoder that checks nothing, a step by making its objects. docs/performance.md quotes both.
+a decoder that checks nothing, a step by making its objects. docs/dev/performance.md quotes both.
 """
 
 from __future__ import annotations
