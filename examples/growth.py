@@ -225,7 +225,7 @@ def drawing(found: dict[str, list[Point]]) -> str:
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description="How the cost of a run grows.")
     parser.add_argument("--most", type=float, default=1.0, help="share of the largest amounts")
-    parser.add_argument("--out", type=Path, default=Path("docs/dev"), help="folder of the two files")
+    parser.add_argument("--out", type=Path, default=Path("docs/dev"), help="folder of both")
     options = parser.parse_args(arguments)
     found = grown(options.most)
     figures = {

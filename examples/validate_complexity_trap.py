@@ -18,8 +18,8 @@ What is fitted, and on what:
   turns and lets its checkpoints pile up, as the code that ran does.
 - *A summary has 600 tokens*, a guess: between the longest one that is known for the very same
   instructions (275 tokens; pull request 7893 of OpenHands, April 2025; on a short session) and
-  the shortest recorded summary of a coding agent (1,300; docs/dev/design.md), in the geometric mean.
-  Both ends are shown beside it.
+  the shortest recorded summary of a coding agent (1,300; docs/dev/design.md), in the geometric
+  mean. Both ends are shown beside it.
 - *Simulated*: all turns of a task are equally large (in recorded SWE-agent runs outputs do not
   shrink as a run goes on); lines of 40 characters; 20 seconds between two calls; no context
   window; a cache that never loses what it holds. Agents do not look again for what was masked.

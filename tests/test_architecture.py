@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def rooms() -> list[str]:
-    """The rooms of the plan in docs/dev/design.md, bottom to top: each may import those before it."""
+    """The rooms of docs/dev/design.md, bottom to top: each may import those before it."""
     page = (ROOT / "docs" / "dev" / "design.md").read_text(encoding="utf-8")
     plan = page.partition("## The house\n")[2].partition("**Where additions go.**")[0]
     rows = [line.split("|")[1] for line in plan.splitlines() if line.startswith("| `")]

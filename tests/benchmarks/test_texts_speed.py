@@ -1,7 +1,7 @@
 """How long it takes to make up a session of each kind, and to summarise texts without an end.
 
-Aims, of processor time on the machine of ``docs/dev/performance.md``: 0.3 s for a session of 100,000
-tokens, 3 s for a line of a megabyte and for 10,000 messages. Run by ``make bench``.
+Aims, of processor time on the machine of ``docs/dev/performance.md``: 0.3 s for a session of
+100,000 tokens, 3 s for a line of a megabyte and for 10,000 messages. Run by ``make bench``.
 """
 
 from __future__ import annotations
