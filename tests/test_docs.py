@@ -21,14 +21,13 @@ from compactlab.scenarios.engine.profile import BUILT_IN
 from compactlab.scenarios.readers.homes import HOMES
 from compactlab.scenarios.readers.refused import REFUSED
 from compactlab.scenarios.readers.transcript import FORMATS
-from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.experiment.shard import Shard, Task
 from compactlab.sim.store.manifest import FORMAT
 from compactlab.strategies.catalogue import STRATEGIES
 
 
 def test_the_page_of_metrics_is_what_make_docs_writes(root: Path) -> None:
-    page = (root / "docs" / "metrics.md").read_text("utf-8")
+    page = written_in(root, "metrics-table")
     written = run_path(str(root / "examples" / "metrics_page.py"))["renewed"](page)
     assert written == page, "write it anew: make docs"
 
@@ -39,12 +38,6 @@ def test_the_page_of_scenarios_is_what_make_docs_writes(root: Path) -> None:
     assert written == page, "write it anew: make docs"
     purposes = re.findall(r"^\| `(\w+)`", page.partition("## What they measure")[0], re.MULTILINE)
     assert sorted(purposes) == sorted(SCENARIOS)
-
-
-def test_the_table_of_causes_is_that_of_the_code(root: Path) -> None:
-    page = (root / "docs" / "metrics.md").read_text("utf-8")
-    for cause, meaning in CAUSES.items():
-        assert f"| {cause} | {meaning} |" in page
 
 
 def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path) -> None:

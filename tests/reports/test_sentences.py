@@ -1,4 +1,4 @@
-"""Every sentence that a verdict can print stands in docs/statistics.md, and none that it cannot."""
+"""Every sentence that a verdict can print stands in docs/dev/sentences.md, and none that it cannot."""
 
 from __future__ import annotations
 
@@ -14,10 +14,12 @@ FEWEST = 3  # words; shorter pieces are parts of figures
 
 
 def told(root: Path) -> str:
-    """The section on sentences, on one line, without marks of the table."""
-    page = (root / "docs" / "statistics.md").read_text("utf-8")
-    section = page.split("## Sentences of a verdict\n")[1].split("\n## ")[0]
-    return " ".join(section.split())
+    """The page of sentences, on one line, without marks of the table."""
+    return " ".join(page(root).split())
+
+
+def page(root: Path) -> str:
+    return (root / "docs" / "dev" / "sentences.md").read_text("utf-8")
 
 
 def pieces(path: Path) -> Iterator[str]:
@@ -44,9 +46,7 @@ def test_whatever_can_be_said_is_in_the_table(module: str, root: Path) -> None:
 def test_what_is_in_the_table_can_be_said(root: Path) -> None:
     """Each row has a piece of six words or more that the code has, too."""
     code = [p for m in SAYERS for p in pieces(root / "compactlab" / "reports" / m)]
-    page = (root / "docs" / "statistics.md").read_text("utf-8")
-    section = page.split("## Sentences of a verdict\n")[1].split("\n## ")[0]
-    rows = [line.split("|")[1] for line in section.splitlines() if line.startswith("| ")][1:]
+    rows = [line.split("|")[1] for line in page(root).splitlines() if line.startswith("| ")][1:]
     assert len(rows) > 30
     for row in rows:
         assert any(piece in row for piece in code if piece.count(" ") >= 2), row

@@ -111,7 +111,7 @@ def recall(data: RunData) -> Recall:
     "share",
     "higher",
     "sum of needs met over sum of needs, of all calls",
-    "own, docs/metrics.md#recall-by-lag",
+    "own, docs/metrics.md#recall-by-distance",
     members=[
         Member(
             f"recall_{lag // 1000}k",

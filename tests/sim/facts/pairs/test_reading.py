@@ -1,7 +1,7 @@
 """How well statements are read: the share of labelled pairs whose state is found, by class.
 
 `dev.toml` is the half that rules were made on, `test.toml` the one that they were not; the figures
-of both stand in docs/metrics.md.
+of both stand in docs/dev/measured.md.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _fact(
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a half must reach: figures as they stand in docs/metrics.md, with some room."""
+    """What a half must reach: figures as they stand in docs/dev/measured.md, with some room."""
 
     usable: float
     unseen: float
