@@ -1,4 +1,4 @@
-"""Every sentence that a verdict can print stands in docs/dev/sentences.md, and none that it cannot."""
+"""Every sentence of a verdict stands in docs/dev/sentences.md, and none that it cannot print."""
 
 from __future__ import annotations
 
