@@ -5,6 +5,7 @@ import os
 import tomllib
 from collections import defaultdict
 from collections.abc import Generator, Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
+from compactlab.scenarios.engine.story import Story
 from tests import surroundings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -123,6 +125,17 @@ def shared() -> Path:
     if not SHARED.is_dir():
         pytest.skip("the recordings are not here: no folder `shared` beside the checkout")
     return SHARED
+
+
+_conversation = cache(Story.conversation)
+
+
+@pytest.fixture(scope="module")
+def made_once() -> Iterator[None]:
+    """A small scenario takes longer to make than to replay, and nothing changes it."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(Story, "conversation", _conversation)
+        yield
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -7,9 +7,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from textwrap import fill
 
@@ -18,7 +17,6 @@ from click.testing import CliRunner
 
 from compactlab.__main__ import main
 from compactlab.cli.dry_run import Budget
-from compactlab.scenarios.engine.story import Story
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 
@@ -51,6 +49,8 @@ def called(*arguments: object) -> Outcome:
     """Call the command line in this process."""
     with CliRunner().isolation() as (out, err, _), pytest.MonkeyPatch.context() as patched:
         patched.setattr(sys, "argv", ["compactlab", *map(str, arguments)])
+        # Unless it is told how many, it starts no workers: that takes longer than tiny runs.
+        patched.setattr(os, "cpu_count", lambda: 1)
         code = 0
         try:
             main()
@@ -63,12 +63,9 @@ def called(*arguments: object) -> Outcome:
     return outcome
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _made_once() -> Iterator[None]:
-    """A tiny scenario takes longer to make than to replay, and nothing changes it."""
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(Story, "conversation", cache(Story.conversation))
-        yield
+@pytest.fixture(scope="module", autouse=True)
+def _scenarios(made_once: None) -> None:
+    """Each is made once."""
 
 
 @pytest.fixture

@@ -182,6 +182,7 @@ EXPERIMENT = """
 conversations = ["coding_agent(turns=2, tokens=2000)"]
 strategies = ["keep_all", "sliding_window(keep=4)"]
 loop = "open"
+metrics = ["money"]
 jobs = 1
 """
 
@@ -254,7 +255,7 @@ def test_a_gate_is_green_and_red_in_a_clean_folder(
         ["coding_agent(turns=2, tokens=2000)"],
         ["keep_all", "sliding_window(keep=4)"],
     )
-    compactlab.run(talk, strategies, out=there)
+    compactlab.run(talk, strategies, metrics=["money"], out=there)
     assert cli("baseline", there, "-o", runner.work / "baseline.json").code == 0
     inputs = {"experiment": "experiment.toml", "junit": "gate.xml", "json": "gate.json"}
     assert runner.play(**inputs) == 0

@@ -135,6 +135,7 @@ def test_it_needs_no_environment(told, chat, tmp_path):
     folder = tmp_path / "Café au lait \N{SNOWMAN}"
     talk = chat(folder / "gespräch.jsonl")
     words = ("run", "--conversations", talk, "--strategies", "keep_all", "--model", "gpt-5")
+    words += ("--loop", "open", "--metrics", "money", "--jobs", "1")
     for each in ((*words, "--out", folder / "out"), ("inspect", talk), ("report", folder / "out")):
         done = subprocess.run(
             [sys.executable, "-m", "compactlab", *each],

@@ -21,9 +21,14 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from compactlab import api
+from compactlab.reports.analysis.comparison import Comparison
+from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.kit import Colours
+from compactlab.reports.charts.stacked import classes
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.scenarios.readers.native import write
-from tests.cli.conftest import Outcome, called
+from compactlab.sim.store.results import Results
+from tests.cli.conftest import TINY, Outcome, called
 from tests.recordings import claude_code, codex
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -159,6 +164,8 @@ def reader(
 ) -> Path:
     """A copy of it, at home there; pages without charts, and short trials in dry runs."""
     request.getfixturevalue("compactlab")
+    # That each is drawn, and at which resolution, is told in reports/charts.
+    monkeypatch.setattr("compactlab.reports.charts.gallery.gallery", first_chart)
     folder = tmp_path / "reader"
     shutil.copytree(prepared, folder)
     (folder / "examples").symlink_to(ROOT / "examples")
@@ -167,6 +174,13 @@ def reader(
     for name in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):
         monkeypatch.delenv(name, raising=False)
     return folder
+
+
+def first_chart(
+    results: Results, comparison: Comparison, colours: Colours, name: str
+) -> list[Chart | None]:
+    """The first of the charts that a command draws."""
+    return [classes(comparison, f"{name}-classes")]
 
 
 def targets() -> set[str]:
@@ -193,8 +207,13 @@ def ran(words: list[str], folder: Path) -> str:
         arguments.append("--dry-run")
     if arguments[0] in ("run", "tune") and "--jobs" not in arguments:
         arguments += ["--jobs", "1"]  # to start a worker takes longer than these runs
+    if arguments[0] == "run" and not of_its_own(arguments):
+        arguments += ["--conversations", TINY]  # the built-in session takes seconds
     # What is only planned need not be large.
-    arguments = [re.sub(r"\btokens=\d{5,}", "tokens=9000", word) for word in arguments]
+    for large, small in (r"\btokens=\d{5,}", "tokens=9000"), (r"^coding_agent$", TINY):
+        arguments = [re.sub(large, small, word) for word in arguments]
+    if "--seeds" in arguments:
+        arguments[arguments.index("--seeds") + 1] = "2"
     done = made_anew(arguments, folder) if arguments[:1] == ["new"] else called(*arguments)
     if into:
         into.write_text(done.out, encoding="utf-8")
@@ -210,6 +229,11 @@ def made_anew(arguments: list[str], folder: Path) -> Outcome:
             if not (folder / file.name).exists():
                 shutil.copy(file, folder)
     return done
+
+
+def of_its_own(arguments: list[str]) -> bool:
+    """Whether a run names its conversations, itself or in a file."""
+    return "--conversations" in arguments or any(each.endswith(".toml") for each in arguments)
 
 
 def takes_minutes(arguments: list[str]) -> bool:

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 import pytest
 
-from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation
 from tests.cli.conftest import Outcome, called
 
-SESSION = "coding_agent(turns=12, tokens=40000)"
+SESSION = "coding_agent(turns=8, tokens=16000)"
 Probe = Callable[..., Outcome]
 
 
-@cache
+@pytest.fixture(scope="module", autouse=True)
+def _scenarios(made_once: None) -> None:
+    """Each is made once."""
+
+
 def session() -> Conversation:
-    return CodingAgent(turns=12, tokens=40_000).conversation(seed=0)
+    return find_scenario(SESSION).conversation(seed=0)
 
 
 @pytest.fixture
@@ -31,7 +34,7 @@ def probe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Probe:
     def call(*more: object) -> Outcome:
         return called(
             "probe", SESSION, "--strategies", "keep_all", "--strategies", "sliding_window(keep=4)",
-            "--window", 16_000, "--reader", "gpt-5-mini", "--answers", "answers",
+            "--window", 4_000, "--reader", "gpt-5-mini", "--answers", "answers",
             "--questions", 6, *more,
         )  # fmt: skip
 

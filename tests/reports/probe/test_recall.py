@@ -87,11 +87,11 @@ def test_a_judge_accepts_what_does_not_match_and_its_agreement_is_reported(probe
 
 def test_a_reader_with_little_room_reads_the_newest_alone(probe: Probe) -> None:
     with reading(finds(session())) as server:
-        found = data(probe(*at(server.url), *JSON, "--reader-window", 3000))
+        found = data(probe(*at(server.url), *JSON, "--reader-window", 1500))
         longest = max(len(json.dumps(body["messages"])) for body in server.asked)
     assert found["by_strategy"][0]["full"]["value"] < 1
     assert {"full", "without"} <= {each["condition"] for each in found["answers"] if each["cut"]}
-    assert longest < 3000 * 8
+    assert longest < 1500 * 8
 
 
 def test_csv_has_a_row_for_each_answer(probe: Probe) -> None:
@@ -145,9 +145,9 @@ def test_a_dry_run_asks_nobody_and_says_how_many_answers_and_dollars_at_most(
 
 def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(probe: Probe) -> None:
     with reading(finds(session())) as server:
-        short = probe(*at(server.url), "--budget", 0.03)
+        short = probe(*at(server.url), "--budget", 0.005)
         count = len(server.asked)
-        assert (short.code, "the budget is 0.03 USD" in short.err.replace("\n", " ")) == (2, True)
+        assert (short.code, "the budget is 0.005 USD" in short.err.replace("\n", " ")) == (2, True)
         assert short.out == ""
         assert probe(*at(server.url), "--budget", 5).code == 0
     assert 0 < count < len(server.asked)
