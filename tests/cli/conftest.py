@@ -8,15 +8,17 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from textwrap import fill
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
 
 from compactlab.__main__ import main
 from compactlab.cli.dry_run import Budget
+from compactlab.scenarios import catalogue
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 
@@ -66,6 +68,17 @@ def called(*arguments: object) -> Outcome:
 @pytest.fixture(scope="module", autouse=True)
 def _scenarios(made_once: None) -> None:
     """Each is made once."""
+
+
+@pytest.fixture
+def small_scenarios(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scenarios are small, whatever their specs ask for: commands that are shown end at once."""
+    real = catalogue._scenarios
+
+    def small(text: str) -> list[Any]:
+        return [replace(each, tokens=min(each.tokens, 4_000)) for each in real(text)]
+
+    monkeypatch.setattr(catalogue, "_scenarios", small)
 
 
 @pytest.fixture

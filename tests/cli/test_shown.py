@@ -28,7 +28,7 @@ from compactlab.reports.charts.stacked import classes
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.scenarios.readers.native import write
 from compactlab.sim.store.results import Results
-from tests.cli.conftest import TINY, Outcome, called
+from tests.cli.conftest import Outcome, called
 from tests.recordings import claude_code, codex
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -164,6 +164,7 @@ def reader(
 ) -> Path:
     """A copy of it, at home there; pages without charts, and short trials in dry runs."""
     request.getfixturevalue("compactlab")
+    request.getfixturevalue("small_scenarios")
     # That each is drawn, and at which resolution, is told in reports/charts.
     monkeypatch.setattr("compactlab.reports.charts.gallery.gallery", first_chart)
     folder = tmp_path / "reader"
@@ -207,12 +208,7 @@ def ran(words: list[str], folder: Path) -> str:
         arguments.append("--dry-run")
     if arguments[0] in ("run", "tune") and "--jobs" not in arguments:
         arguments += ["--jobs", "1"]  # to start a worker takes longer than these runs
-    if arguments[0] == "run" and not of_its_own(arguments):
-        arguments += ["--conversations", TINY]  # the built-in session takes seconds
-    # What is only planned need not be large.
-    for large, small in (r"\btokens=\d{5,}", "tokens=9000"), (r"^coding_agent$", TINY):
-        arguments = [re.sub(large, small, word) for word in arguments]
-    if "--seeds" in arguments:
+    if "--seeds" in arguments:  # what is only planned need not be much
         arguments[arguments.index("--seeds") + 1] = "2"
     done = made_anew(arguments, folder) if arguments[:1] == ["new"] else called(*arguments)
     if into:
@@ -229,11 +225,6 @@ def made_anew(arguments: list[str], folder: Path) -> Outcome:
             if not (folder / file.name).exists():
                 shutil.copy(file, folder)
     return done
-
-
-def of_its_own(arguments: list[str]) -> bool:
-    """Whether a run names its conversations, itself or in a file."""
-    return "--conversations" in arguments or any(each.endswith(".toml") for each in arguments)
 
 
 def takes_minutes(arguments: list[str]) -> bool:
