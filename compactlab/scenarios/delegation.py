@@ -25,7 +25,7 @@ class _Lead(World):
 class Delegation(Story):
     """A user has an agent run a garden's season: it works, hands work out, asks and finishes tasks.
 
-    The four failures of docs/failures.md can be seen in it. Tasks are asked for by the user (open
+    The four failures of docs/concepts.md can be seen in it. Tasks are asked for by the user (open
     loops), and four in five end in a fact of type done, by which the agent says what came of them;
     the user closes the others. Agents and jobs run in the background: the result of the tool that
     starts one states its handle, the agent asks for it by that handle, and the user says when it is

@@ -40,9 +40,9 @@ def test_a_worse_setting_is_caught(agent: Path, pytester: pytest.Pytester) -> No
 def test_the_page_shows_a_test_that_runs(
     root: Path, agent: Path, pytester: pytest.Pytester
 ) -> None:
-    page = (root / "docs" / "pytest.md").read_text("utf-8")
+    page = (root / "docs" / "gate.md").read_text("utf-8").partition("## In a test suite")[2]
     (shown, *_) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (agent / "tests" / "test_shown.py").write_text(shown)
     pytester.runpytest_inprocess(*PLAIN, "tests/test_shown.py").assert_outcomes(passed=1)
-    settings = set(re.findall(r"^\| `(\w+)`", page.partition("## The fixture")[0], re.MULTILINE))
+    settings = set(re.findall(r"^\| `(\w+)`", page.partition("| the fixture")[0], re.MULTILINE))
     assert settings | {"models_file"} == set(KINDS)

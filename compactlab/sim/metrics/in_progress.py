@@ -11,7 +11,7 @@ from compactlab.sim.metrics.run_data import RunData
 
 _DUE = "sum of such facts over sum of facts due, of all calls"
 _KEPT = "sum of facts kept over sum of facts due, of all calls"
-_OWN = "own, docs/failures.md"
+_OWN = "own, docs/concepts.md"
 
 
 @metric("share", "higher", _KEPT, "open loops kept: project's notes on metrics, section 4")
