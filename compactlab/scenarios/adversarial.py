@@ -124,15 +124,11 @@ class Adversarial(Story):
 
     Half of the long results hold a hostile line: an order to the summariser to leave out a fact (an
     eviction), a wrong value for one (a poison), or text that looks like a request for a summary,
-    the end of one, or the stub of a cut result. Texts mix scripts, with marks that change direction
-    or combine. Some messages of the user fill most of a turn, and these and some results may be one
-    word of many thousand characters. The log has results without calls, calls without results or
-    with two, and empty texts, and messages and calls have unusual ids.
-
-    Nothing here must be executed or trusted: facts are what the user, the agent and the agent's own
-    tools have stated, and a hostile line states none. Every strategy must survive it, and the
-    figures show the effect on memory. Sizes, waits and shares are guesses (see
-    ``profiles/hostile.toml``), the texts are synthetic.
+    the end of one, or the stub of a cut result. Texts mix scripts and marks of direction, some are
+    one word of many thousand characters. The log has results without calls, calls without results
+    or with two, empty texts and unusual ids. Facts are what the user, the agent and its own tools
+    state; a hostile line states none. Every strategy must survive it. Sizes, waits and shares are
+    guesses (``profiles/hostile.toml``).
 
     Examples
     --------

@@ -488,11 +488,10 @@ class _Coding(World):
 class CodingAgent(Story):
     """A coding agent works on a repository for a user: read, search, edit, test, commit.
 
-    Sizes of results, texts and arguments, the variation of turns and the time between messages are
-    drawn from distributions measured on eight recorded Claude Code and pi sessions, 2026-11 (see
-    ``profiles/coding.toml``); the texts are synthetic. The repository is a model: an edited line
-    reads edited later, and tasks, files and functions recur. The system prompt and the tools are
-    opaque parts of 12,500 tokens. There are 0.36 facts for a thousand tokens, plus decoys.
+    Sizes, the variation of turns and the time between messages are measured on eight recorded
+    Claude Code and pi sessions, 2026-11 (``profiles/coding.toml``). The repository is a model: an
+    edited line reads edited later, and tasks, files and functions recur. System prompt and tools
+    are opaque parts of 12,500 tokens.
 
     Examples
     --------

@@ -25,17 +25,13 @@ class _Lead(World):
 class Delegation(Story):
     """A user has an agent run a garden's season: it works, hands work out, asks and finishes tasks.
 
-    The four failures of docs/concepts.md can be seen in it. Tasks are asked for by the user (open
-    loops), and four in five end in a fact of type done, by which the agent says what came of them;
-    the user closes the others. Agents and jobs run in the background: the result of the tool that
-    starts one states its handle, the agent asks for it by that handle, and the user says when it is
-    back. The agent asks the user (proposals), who closes the question, with or without an answer to
-    it, some turns later. An instruction file stands in front, put there by the client: it states
-    the constraints, prohibitions and procedures, but for those that the user states in the last
-    turns. Some of them are replaced later by the user, which the file does not know.
-
-    Sizes and waits are those of ``profiles/research.toml``, a guess throughout, as are all shares;
-    the texts are synthetic.
+    The four failures of docs/concepts.md can be seen in it. The user asks for tasks (open loops);
+    four in five end in a fact of type done, by which the agent says what came of them. The result
+    of the tool that starts an agent or a job states its handle, by which the agent asks for it
+    until the user says that it is back. The agent asks the user (proposals), who closes the
+    question some turns later, with or without an answer. An instruction file in front states
+    constraints, prohibitions and procedures, some of which the user replaces later. Sizes, waits
+    and shares are guesses (``profiles/research.toml``).
 
     Examples
     --------

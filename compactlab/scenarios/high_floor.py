@@ -15,17 +15,12 @@ from compactlab.scenarios.engine.story import MOST, Story
 class HighFloor(Story):
     """An agent with hundreds of connected tools and long instructions does small errands.
 
-    The definitions of tools and the instructions are sent with every call, and no compaction can
-    shorten them. If they are above the trigger of a strategy, or just below it, whatever a
-    compaction leaves is above the trigger, too: each call triggers the next compaction, which gains
-    next to nothing. That is the complaint of anthropics/claude-code issue 24179 (2026-02: 211
-    compactions without progress) and of openai/codex issue 35032 (2026-07: a thread 80 % full after
-    each compaction).
-
-    Whether it spirals depends on the floor and the window: at a window of 40,000 tokens, the
-    default is above what most agents wait for. The errands themselves are short messages and small
-    results. Sizes, waits and shares are guesses (see ``profiles/chat.toml``), the texts are
-    synthetic.
+    Definitions of tools and instructions are sent with every call, and no compaction can shorten
+    them. If they are above the trigger of a strategy, or just below it, each call triggers the next
+    compaction, which gains next to nothing: the complaint of anthropics/claude-code issue 24179
+    (2026-02: 211 compactions without progress) and openai/codex issue 35032 (2026-07: a thread 80 %
+    full after each compaction). At a window of 40,000 tokens, the default is above what most agents
+    wait for. Sizes, waits and shares are guesses (``profiles/chat.toml``).
 
     Parameters
     ----------

@@ -110,17 +110,12 @@ class _Watch(World):
 class Repetitions(Story):
     """A user watches a build with an agent, and repeatedly asks, pastes and reads the same content.
 
-    Half of the requests repeat one of the last three verbatim, and half of the messages without
-    other content are sent twice. There are five files and two logs, each read many times: seven
-    times in ten, one line of a file differs, or a log has a few more lines. A fact in one of them
-    appears at each later reading and is stated by each, until it is replaced, unless the text is
-    cut before it. Of the facts that the user stated and might repeat, six in ten are stated again
-    in other words: such facts have several origins, any one of which is enough. And six in ten
-    facts have a near-duplicate, which is not a repetition.
-
-    Strategies that remove duplicates save much here, and must not remove content that differs in
-    one line. Sizes, waits and shares are guesses (see ``profiles/repeats.toml``), the texts are
-    synthetic.
+    Half of the requests repeat one of the last three verbatim. Five files and two logs are read
+    many times: seven times in ten, one line of a file differs, or a log has a few more lines. A
+    fact in one of them is stated by each reading, until it is replaced. Of the facts that the user
+    might repeat, six in ten are stated again in other words: any one of their origins is enough.
+    Six in ten facts have a near-duplicate, which is no repetition. Sizes, waits and shares are
+    guesses (``profiles/repeats.toml``).
 
     Examples
     --------

@@ -35,16 +35,11 @@ class _Variants(World):
 class Rewinds(Story):
     """A user works on a timetable with an agent, tries variants, and goes back.
 
-    A third of the turns is on branches that are abandoned. A fact stated on such a branch is valid
-    and needed there, before the user goes back. Four in ten of these facts replace an older one of
-    the trunk, which is valid again when the user is back, and is needed again. Facts from before a
-    fork are needed on both sides of it. In four of ten cases the user does not start a new branch,
-    but resumes an old one, after turns elsewhere that are not part of it. The trunk, branch 0, is
-    never abandoned.
-
-    The requested number of tokens counts all messages together, so that a prompt holds at most
-    about two thirds of them. Sizes, waits and shares are guesses (see ``profiles/rewinds.toml``),
-    the texts are synthetic.
+    A third of the turns is on branches that are abandoned. A fact stated there is valid and needed
+    there, before the user goes back. Four in ten of these replace one of the trunk, which is valid
+    and needed again afterwards. In four of ten cases the user resumes an old branch. The number of
+    tokens counts all messages together: a prompt holds at most about two thirds of them. Sizes,
+    waits and shares are guesses (``profiles/rewinds.toml``).
 
     Examples
     --------

@@ -40,16 +40,12 @@ class ToolFlood(Story):
     """An agent searches logs, dumps and query results of enormous length for an on-call engineer.
 
     Nearly all tokens are tool results, and four in ten facts are only in them, with the result as
-    their handle. Half of the logs, dumps and tables are as long as the turn allows, up to 150,000
-    characters (some 38,000 tokens), so strategies that cut, offload or clear results must act.
-    There are few turns, and they are very uneven, so that some have room for such a result.
+    their handle. Half of the results are as long as the turn allows, up to 150,000 characters (some
+    38,000 tokens). There are few and very uneven turns.
 
     In 100,000 tokens there is at least one result that Gemini CLI may cut (over 40,000 characters),
-    and in half of the sessions one over the 120,000 of OpenClaw's guard; in 400,000 there are
-    several. In 20,000 there is no room for one: results reach some thousand tokens, which exceeds
-    OpenClaw's preview of 8,000 characters but not its guard.
-
-    Sizes, waits and shares are guesses (see ``profiles/flood.toml``), the texts are synthetic.
+    and in half of the sessions one over the 120,000 of OpenClaw's guard; in 20,000 only some above
+    OpenClaw's preview of 8,000. Sizes, waits and shares are guesses (``profiles/flood.toml``).
 
     Examples
     --------

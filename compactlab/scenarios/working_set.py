@@ -53,18 +53,12 @@ class _Rotation(World):
 class WorkingSet(Story):
     """An agent brings twelve files into line with each other, and reads them in rotation.
 
-    Each change of one file has to be checked against the others, so the agent begins again with
-    the first file when it has read the last one. The files do not change but for the facts that
-    stand in them: every further reading gives what the agent has read before. If the working set,
-    the summary and the system prompt do not fit below the trigger together, each compaction drops
-    files that are read again, and what is read again leads to the next compaction: the death spiral
-    of openai/codex issue 13279 (2026-03). Where everything fits, nothing has to be read twice, but
-    the script reads it all the same, as recorded agents do.
-
-    Whether it spirals depends on the working set and the window: at a window of 40,000 tokens, the
-    default does not fit. Times and shares are guesses (see ``profiles/rotation.toml``), the texts
-    are synthetic. In the last call of a turn, only the beginning of a file may be read. Facts are
-    needed after 2,000 tokens at the earliest, because files are long.
+    Each change of one of twelve files has to be checked against the others, so the agent begins
+    again when it has read the last one. If the working set, the summary and the system prompt do
+    not fit below the trigger together, each compaction drops files that are read again, which leads
+    to the next compaction: the death spiral of openai/codex issue 13279 (2026-03). At a window of
+    40,000 tokens, the default does not fit. Where everything fits, the script reads the files all
+    the same. Sizes, waits and shares are guesses (``profiles/rotation.toml``).
 
     Parameters
     ----------
