@@ -32,10 +32,10 @@ AGENTS = (
 # The subjects of this project's comparison, each in the pipeline that it was written for.
 REQUESTED = (
     "turn_slice",
-    "token_budget",
+    "auto_compact + token_budget",
     "recency_buffer",
     "auto_compact + context_recovery",
-    "token_budget + summary_sidecar",
+    "auto_compact + token_budget + summary_sidecar",
     "memory_flush + auto_compact + memory_recall",
     "offload_outputs + auto_compact",
 )
@@ -54,6 +54,7 @@ _OTHERS = (
     "amortized_forgetting",
     "trim_messages",
     "tool_groups",
+    "token_budget",
     "token_budget + pair_repair",
     "observation_masking",
     "observation_masking(polling=10)",

@@ -8,7 +8,8 @@ import pytest
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import RECALL
-from compactlab.reports.page.brief import LINES, ROWS, brief, brief_markdown, picks
+from compactlab.reports.page.brief import LINES, brief, brief_markdown
+from compactlab.reports.page.picks import ROWS, picks
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.tables import LAG_TABLE
 from tests.reports.conftest import Make, Store, Told
@@ -100,7 +101,7 @@ def test_seeds_are_advised_only_where_they_make_conversations(
         ]
         results.runs = [replace(run, model="gpt-5") for run in results.runs]
     text = " ".join(verdict(only(results)))
-    assert "Recall needs 28 conversations" in text
+    assert "recall, which takes 28 conversations" in text
     assert ("--seeds" in text) is not recorded
 
 

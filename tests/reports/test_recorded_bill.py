@@ -71,9 +71,7 @@ def test_what_no_log_bills_is_said_where_the_replay_stands() -> None:
     told = "The logs do not say what 3 of 4 compactions cost: as_recorded makes them for nothing."
     results = store(*compacted)
     assert told in verdict(only(results))
-    terminal = " ".join(brief(results).split())
-    assert "† as recorded; the logs do not bill 3 of 4 compactions" in terminal
-    assert "for nothing" not in terminal
+    assert told in " ".join(brief(results).split())
     paid = store(compacted[0], make("as_recorded()", PROMPTS, "c1"))
     assert not any("for nothing" in line for line in verdict(only(paid)))
 

@@ -2,6 +2,7 @@
 
 import json
 
+from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.columns import marks
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.catalogue import render
@@ -19,9 +20,9 @@ def test_a_strategy_that_sends_nothing_is_no_choice(make: Make, store: Store) ->
     nothing = make("nothing()", [(0, 10), (0, 10), (0, 10)], need=0.0, sound=0.0)
     comparison = only(store(make("keep_all()", ROOMY), nothing, make("slide()", FEWER, cut=[1])))
     assert {row.label: marks(row) for row in comparison.rows}["nothing"] == "□"
-    assert "the cheapest of 1 usable strategy, slide (" in verdict(comparison)[0]
+    assert "slide costs least of 1 usable" in verdict(comparison)[0]
     assert any(
-        note.startswith("Not usable") and "nothing (a provider would reject 100%" in note
+        note.startswith("Not usable") and "nothing (the API would reject 100%" in note
         for note in notes(comparison)
     )
     alone = only(store(nothing))
@@ -33,7 +34,7 @@ def test_who_sends_something_else_has_acted(make: Make, store: Store) -> None:
     """From the first call on, so that no prompt was ever rewritten."""
     comparison = only(store(make("keep_all()", ROOMY), make("short()", [(0, 90)] * 3)))
     assert not any("Never acted" in note for note in notes(comparison))
-    assert "The cheapest of these is short" in verdict(comparison)[0]
+    assert Advice(comparison).cheapest is comparison.row("short")
 
 
 def test_what_was_run_is_neither_recommended_nor_denied(make: Make, store: Store) -> None:
@@ -72,7 +73,6 @@ def test_who_never_acted_is_no_finding(make: Make, store: Store) -> None:
     other = make("dear()", [(0, 100), (0, 150), (0, 200)], cut=[1])
     both = only(store(make("keep_all()", ROOMY), make("auto_compact()", ROOMY), other))
     assert "compaction is not needed: keep_all stays within the context window" in verdict(both)[0]
-    assert "The cheapest of these is dear" in verdict(both)[0]
 
 
 def test_a_difference_is_told_in_its_direction(make: Make, store: Store) -> None:
@@ -81,7 +81,9 @@ def test_a_difference_is_told_in_its_direction(make: Make, store: Store) -> None
         *(make(kept, [(0, 100)], name) for name in "ab"),
         *(make(slid, [(0, size)], name, cut=[0]) for name, size in (("a", 80), ("b", 400))),
     )
-    sentences = next(s for s in verdict(only(results)) if s.startswith("sliding_window"))
+    sentences = next(
+        s for s in verdict(only(results)) if s.startswith("sliding_window(keep=20) sent")
+    )
     assert "more than it (but less in 1 of 2 conversations)" in sentences
 
 

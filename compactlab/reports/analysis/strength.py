@@ -118,6 +118,32 @@ def _cell(ends: tuple[float, float]) -> str:
 # The statistical strength of a comparison: intervals, tests and detectable differences.
 
 
+def sure(advice: Advice) -> Iterator[str]:
+    """Say how many differences from the reference are significant, in cost and in recall."""
+    reference = advice.reference
+    if reference is None or cost_needs(advice):
+        return
+    rows = [row for row in advice.comparison.strategies if row is not reference]
+    parts = []
+    for noun, contrast in (("cost", advice.cost), ("recall", advice.recalled)):
+        known = [c for row in rows if (c := contrast(row)) and c.estimate is not None]
+        if known:
+            parts.append(f"{_share(known)} in {noun}")
+    if parts:
+        yield f"Sure: of the differences from {name(reference.label)}, {' and '.join(parts)}."
+
+
+def cost_needs(advice: Advice) -> int:
+    """The number of conversations from which on costs can differ significantly; 0 if there."""
+    comparison, reference = advice.comparison, advice.reference
+    # The test corrects for all rows, bounds included.
+    others = sum(row is not reference for row in comparison.rows)
+    if reference is None or not others:
+        return 0
+    needed = conversations_needed(others) or 0
+    return needed if comparison.conversations < needed else 0
+
+
 def strength(advice: Advice, these: str) -> Iterator[str]:
     """Say what the figures show about other conversations."""
     number = advice.comparison.conversations

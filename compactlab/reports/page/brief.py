@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import compress
 
 from compactlab.reports.analysis.advice import Advice, advised_alike, ordered_alike
-from compactlab.reports.analysis.columns import (
-    BREAKS,
-    DOUBT,
-    FAULTY,
-    OVER,
-    PLAYED,
-    against,
-    marks,
-    recall_head,
-)
-from compactlab.reports.analysis.comparison import ENOUGH, REJECTED, Comparison, Row, comparisons
+from compactlab.reports.analysis.columns import against, recall_head
+from compactlab.reports.analysis.comparison import Comparison, Row, comparisons
 from compactlab.reports.analysis.scope import scope, told_apart
 from compactlab.reports.analysis.strength import points, signed
 from compactlab.reports.page.bounds import bounds
+from compactlab.reports.page.commands import why
+from compactlab.reports.page.headlines import outliers
 from compactlab.reports.page.notes import (
     NOTHING,
     capped,
+    fault,
     inferred_models,
+    never_acted,
     unfinished,
-    unusable,
     unused,
 )
-from compactlab.reports.page.verdict import for_nothing, recorded, unpaid, verdict
+from compactlab.reports.page.picks import picks, shown
+from compactlab.reports.page.verdict import certainty, for_nothing, reasons, recorded
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
     Block,
+    Cell,
     Column,
     Document,
     Table,
@@ -40,45 +36,30 @@ from compactlab.reports.render.document import (
     name,
     sentences,
 )
-from compactlab.reports.render.text import NONE, capitalised, counted, show
+from compactlab.reports.render.text import NONE, capitalised, counted, exact, listed, plain, show
 from compactlab.sim.store.results import Results
 
 LINES = 32
-# The maximum number of rows, besides the user's own; up to FEW strategies are all shown.
-ROWS, FEW = 8, 20
 # The width where the output is no terminal, such as mail and logs.
 _WIDTH = 110
-POINTS, _RECOVERED = "Δ recall, points", "with recovery USD"
-_CLOSED = "cost_with_recovery_usd"
-_STEPS = 3
-_LEADING = 3
-_PLAIN = "Pareto front"
-_MARKS = {
-    OVER: "exceeds the context window on some calls",
-    FAULTY: "a provider would reject some calls",
-    DOUBT: "not known whether a provider would reject calls",
-    BREAKS: f"breaks the rule {' and '.join(map(repr, REJECTED))}: providers may reject it",
-    PLAYED: "as recorded",
-}
 
 
 def brief(results: Results) -> str:
     """Write the verdict for a terminal, in some thirty lines.
 
-    The recommendation and its significance are always shown. A narrow terminal and the user's own
-    strategies need more lines. Of several comparisons it shows the first, and whether the others
-    agree.
+    The answer and its certainty are always shown. A narrow terminal and the user's own strategies
+    need more lines. Of several comparisons it shows the first, and whether the others agree.
     """
     compared = comparisons(results)
     if not compared:
         return NOTHING
     advice = Advice(compared[0])
-    sentences, may = _sentences(results, compared, advice)
-    text = terminal.write(_document(advice, sentences))
+    must, may = _sentences(results, compared, advice)
+    text = terminal.write(_document(results, advice, must))
     for sentence in may:
-        more = terminal.write(_document(advice, [*sentences, sentence]))
+        more = terminal.write(_document(results, advice, [*must, sentence]))
         if _fits(more):
-            sentences, text = [*sentences, sentence], more
+            must, text = [*must, sentence], more
     return text
 
 
@@ -89,144 +70,53 @@ def brief_markdown(results: Results) -> str:
         return NOTHING
     advice = Advice(compared[0])
     must, may = _sentences(results, compared, advice)
-    return markdown.write(_document(advice, [*must, *may]))
+    return markdown.write(_document(results, advice, [*must, *may]))
 
 
 def _fits(text: str) -> bool:
     return len(text.splitlines()) <= LINES
 
 
-def _document(advice: Advice, lines: Sequence[str]) -> Document:
-    title = sentences([capitalised(scope(advice.comparison, name))], "strong", bullets=False)
-    heads = _columns(advice)
-    cells = [
-        TableRow(tuple(_cells(advice, row, role)[n] for n in heads), _tone(role))
-        for row, role in shown(advice)
+def _document(results: Results, advice: Advice, lines: Sequence[str]) -> Document:
+    table = deciding(advice)
+    blocks: list[Block] = [
+        sentences([capitalised(scope(advice.comparison, name))], "strong", bullets=False),
+        *([table] if table.rows else []),
+        sentences([*bounds(advice.comparison)]),
+        sentences(lines),
+        sentences([*legend(advice), *why(results, advice)], "quiet"),
     ]
-    table = Table(tuple(heads.values()), tuple(cells))
-    blocks: list[Block] = [title, table, sentences(lines)] if cells else [title, sentences(lines)]
     return Document(tuple(blocks), width=_WIDTH, dense=True)
 
 
-def _columns(advice: Advice) -> dict[int, Column]:
-    """The columns with information, by index; high ranks are dropped first to save space."""
-    comparison, rows = advice.comparison, advice.comparison.rows
-    than = name(against(comparison))
-    columns = (
-        (True, Column("strategy", words=True)),
-        (True, Column("role", words=True, rank=1)),
-        (True, Column("USD")),
-        (advice.reference is not None, Column(f"vs {than}")),
-        (True, Column(recall_head(comparison))),
-        (any(advice.recalled(row) for row in rows), Column(POINTS, rank=1)),
-        # Only if the closed loop was run.
-        (any(row.figures[_CLOSED] is not None for row in rows), Column(_RECOVERED, rank=2)),
-    )
-    return {n: column for n, (there, column) in enumerate(columns) if there}
-
-
-def _tone(role: str) -> Tone:
-    return "strong" if role.startswith("choose") else ""
-
-
-def shown(advice: Advice) -> list[tuple[Row, str]]:
-    """The rows of the verdict, also on the page: all if they are few, else those that matter."""
-    chosen = picks(advice)
-    if len(advice.comparison.strategies) <= FEW:
-        roles = {row.spec: role for row, role in chosen}
-        lines = (row for row in advice.comparison.lines if not row.bound)
-        chosen = [(row, roles.get(row.spec, "")) for row in lines]
-    wrote = _clients(advice.comparison)
-    # A row of equal strategies has all their names.
-    return sorted(chosen, key=lambda each: wrote.isdisjoint(map(_word, each[0].label.split(", "))))
-
-
-def _word(name: str) -> str:
-    return re.split("[-_]", name)[0]
-
-
-def _clients(comparison: Comparison) -> set[str]:
-    """The first words of the names of the clients that wrote the logs.
-
-    Users look first for the row of their own client. Formats are named like it: ``claude-code``.
-    """
-    if not comparison.recorded:
-        return set()
-    return {_word(run.scenario) for row in comparison.rows for run in row.runs}
-
-
-def picks(advice: Advice) -> list[tuple[Row, str]]:
-    """The rows that matter with their roles, the cheapest first; bounds are not among them.
-
-    At most eight, including points of the Pareto front; and all of the user's own.
-    """
+def deciding(advice: Advice) -> Table:
+    """The rows that matter with the deciding figures, the same on the terminal and the page."""
     comparison = advice.comparison
-    roles: dict[str, list[str]] = {}
-    for row, role in _roles(advice):
-        if row is None or row not in comparison.strategies:
-            continue
-        spec = comparison.line(row).spec
-        if role == _PLAIN and spec in roles:
-            continue
-        if spec in roles or len(roles) < ROWS:
-            roles.setdefault(spec, []).append(role)
-    for row in comparison.rows:
-        if row.own:
-            roles[row.spec] = [*roles.get(row.spec, ()), "yours"]
-    return [(row, ", ".join(roles[row.spec])) for row in comparison.lines if row.spec in roles]
+    number = comparison.conversations
+    than, head = name(against(comparison)), recall_head(comparison)
+    recalled = any(advice.recalled(row) for row in comparison.rows)
+    # A header wraps where its cells have intervals.
+    each = "USD" if number == 1 else "USD per conversation"
+    there = (True, True, advice.reference is not None, True, recalled, True)
+    columns = (
+        Column("strategy", words=True),
+        Column(each, key="cost_usd"),
+        Column(f"vs {than}", key="of_reference"),
+        Column(head, key="recall", better="higher"),
+        Column("Δ points", rank=1, key="recall_points", better="higher"),
+        Column("note", words=True),
+    )
+    rows = (
+        TableRow(tuple(compress(_cells(advice, row, role), there)), _tone(row, role))
+        for row, role in shown(advice)
+    )
+    return Table(tuple(compress(columns, there)), tuple(rows), stacked=number > 1)
 
 
-def _roles(advice: Advice) -> Iterator[tuple[Row | None, str]]:
-    """The roles of rows, the most important first."""
-    comparison, rows = advice.comparison, advice.comparison.strategies
-    enough = f"\N{GREATER-THAN OR EQUAL TO}{ENOUGH:.0%}"
-    remembering = [row for row in rows if (row.recall or 0.0) >= ENOUGH]
-    yield advice.advised, "choose"
-    yield advice.reference, "reference"
-    yield (comparison.row("as_recorded") if comparison.recorded else None), "as recorded"
-    yield advice.cheapest, _of_usable(advice, "cheapest", _cost, advice.cheapest, rows)
-    if advice.advised is None:
-        role = f"cheapest {enough}"
-        yield advice.enough, _of_usable(advice, role, _cost, advice.enough, remembering)
-    yield advice.knee, "knee"
-    best = advice.best_recall
-    yield best, _of_usable(advice, "highest recall", _missed, best, rows)
-    yield (None if advice.choices else advice.nearest), "nearest"
-    yield from ((row, _PLAIN) for row in _spread(advice, _STEPS))
-
-
-def _of_usable(
-    advice: Advice, role: str, least: Callable[[Row], float], row: Row | None, rows: Sequence[Row]
-) -> str:
-    """A role; if a row that is not usable beats it, the role says "of N usable"."""
-    if row is None or all(least(each) >= least(row) for each in rows):
-        return role
-    return f"{role} of {len(advice.choices)} usable"
-
-
-def _cost(row: Row) -> float:
-    return row.value("cost_usd")
-
-
-def _missed(row: Row) -> float:
-    return -round(row.recall or 0.0, 3)
-
-
-def _spread(advice: Advice, steps: int) -> list[Row]:
-    """Up to ``steps`` rows of the front: ends, knee, sufficient recall, then the largest gaps."""
-    first = [advice.cheapest, advice.best_recall, advice.knee, advice.enough]
-    chosen = [row for row in advice.steps if row in first]
-    others = [row for row in advice.steps if row not in first]
-    while others and len(chosen) < steps:
-        far = max(others, key=lambda row: _gap(row, chosen))
-        others.remove(far)
-        chosen.append(far)
-    return chosen
-
-
-def _gap(row: Row, chosen: Sequence[Row]) -> float:
-    """The distance of a row's recall from the nearest chosen one."""
-    return min((abs((row.recall or 0.0) - (each.recall or 0.0)) for each in chosen), default=0.0)
+def _tone(row: Row, role: str) -> Tone:
+    if role.startswith("choose"):
+        return "strong"
+    return "" if row.usable else "quiet"
 
 
 def _sentences(
@@ -234,28 +124,26 @@ def _sentences(
 ) -> tuple[list[str], list[str]]:
     """Sentences that are always below the table, and optional ones, the most important first."""
     failed = len(results.failed)
-    in_legend = [*for_nothing(compared[0])]
-    lines = [line for line in verdict(compared[0], advice) if line not in in_legend]
-    rows, few = shown(advice), len(compared[0].strategies) <= FEW
+    comparison = compared[0]
     must = [
-        _legend(advice),
-        *bounds(compared[0]),
         unfinished(results),
-        *inferred_models(compared[0]),
+        *inferred_models(comparison),
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
-        # The trade-off, the choice here, the recommendation and its significance.
-        *dict.fromkeys((*lines[:_LEADING], *recorded(compared[0]), lines[-1])),
-        *unusable([row for row, _ in rows if row.own or few]),
+        *certainty(advice),
+        *(each.sentence for each in outliers(advice)),
+        *recorded(comparison),
+        *for_nothing(comparison),
+        *never_acted([row for row, _ in shown(advice)]),
         *advised_alike(compared),
     ]
+    rest = [line for line in reasons(advice) if line not in must]
     may = [
-        *lines[_LEADING:-1][:1],
-        *unusable([row for row, _ in rows if not (row.own or few)]),
-        *unused(compared[0]),
+        *unused(comparison),
         *ordered_alike(compared),
         *(_other(each, compared) for each in compared[1:]),
-        *(line for line in lines[_LEADING + 1 : -1] if line not in must),
-        *capped(compared[0]),
+        *rest[-1:],
+        *rest[:-1],
+        *capped(comparison),
     ]
     return [sentence for sentence in must if sentence], may
 
@@ -267,31 +155,47 @@ def _other(comparison: Comparison, compared: Sequence[Comparison]) -> str:
         f"{role} {name(row.label)}, {show(row.figures['cost_usd'], 'USD')} USD "
         f"(recall {show(row.recall, 'share')})"
         for row, role in picks(advice)
-        if row.choice and not role.startswith("Pareto front")
+        if row.choice and role
     ]
     return f"{told_apart(comparison, compared, name)}: {'; '.join(parts) or 'no usable strategy'}."
 
 
-def _legend(advice: Advice) -> str:
-    carried = "".join(marks(row) for row, _ in shown(advice))
-    meanings = dict(_MARKS)
-    row = advice.comparison.row("as_recorded")
-    if row is not None and (number := unpaid(row)):
-        # In the same line, because lines are few.
-        made = row.value("compactions")
-        meanings[PLAYED] += f"; the logs do not bill {number:,} of {made:,.0f} compactions"
-    return "; ".join(f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in carried)
+def legend(advice: Advice) -> Iterator[str]:
+    """What the columns count that their heads do not say."""
+    if any(row.recall is not None for row in advice.comparison.rows):
+        yield (
+            f"{capitalised(recall_head(advice.comparison))}: of the needed facts last stated "
+            f"{advice.comparison.lag:,} tokens ago or earlier, the share that the prompt holds."
+        )
 
 
-def _cells(advice: Advice, row: Row, role: str) -> list[str]:
-    cost = advice.cost(row)
+def note(row: Row, role: str) -> str:
+    """The roles of a row, and what is wrong with it."""
+    faults = [fault(row)] if not (row.usable or row.bound) else []
+    if row.rejected_for:
+        faults.append(f"the API may reject it ({listed(list(row.rejected_for))})")
+    played = "as recorded" if row.as_recorded and row.acted and role != "as recorded" else ""
+    return ", ".join(filter(None, [role, played, *faults]))
+
+
+def _cells(advice: Advice, row: Row, role: str) -> list[Cell]:
+    cost, recall = advice.cost(row), advice.recalled(row)
+    if not row.usable:
+        cost = None  # it saves nothing
+    spent = row.value("cost_usd") / advice.comparison.conversations
     return [
-        name(f"{row.label} {marks(row)}".strip()),
-        role,
-        show(row.figures["cost_usd"], "USD"),
-        # A strategy that is not usable saves nothing.
-        (signed(cost) if cost and row.usable else "") or NONE,
-        show(row.recall, "share"),
-        points(advice.recalled(row)) or NONE,
-        show(row.figures[_CLOSED], "USD"),
+        Cell(name(row.label)),
+        _figure(
+            show(spent := row.value("cost_usd") / advice.comparison.conversations, "USD"), spent
+        ),
+        _figure(signed(cost) if cost else "", cost.estimate if cost else None),
+        _figure(show(row.recall, "share"), row.recall),
+        _figure(points(recall), recall.estimate if recall else None),
+        Cell(note(row, role)),
     ]
+
+
+def _figure(text: str, value: float | None) -> Cell:
+    """A figure with its interval, which is in small print."""
+    text, _, interval = text.partition(" (")
+    return Cell(text or NONE, exact(value), plain(value), aside=interval and f"({interval}")

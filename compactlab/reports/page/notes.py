@@ -124,8 +124,13 @@ def unusable(rows: Sequence[Row]) -> Iterator[str]:
     """Say why rows are not usable, or that the user's own strategy did nothing."""
     bad = [row for row in rows if not (row.usable or row.bound)]
     if bad:
-        reasons = [f"{name(row.label)} ({_fault(row)})" for row in bad]
+        reasons = [f"{name(row.label)} ({fault(row)})" for row in bad]
         yield (f"Not usable (`compactlab explain` shows the calls): {listed(reasons)}.")
+    yield from never_acted(rows)
+
+
+def never_acted(rows: Sequence[Row]) -> Iterator[str]:
+    """Say that the user's own strategy did nothing."""
     still = [name(row.label) for row in rows if row.own and not row.acted]
     if still:
         yield (
@@ -134,15 +139,14 @@ def unusable(rows: Sequence[Row]) -> Iterator[str]:
         )
 
 
-def _fault(row: Row) -> str:
+def fault(row: Row) -> str:
     """Why a strategy is not usable, in words."""
     if row.exceeds_window:
-        share = show(row.figures["over_window"], "share")
-        return f"{share} of its calls exceed the context window"
+        return f"exceeds the context window on {show(row.figures['over_window'], 'share')} of calls"
     share = show((row.figures["rejected_calls"] or 0.0) / (row.figures["calls"] or 1.0), "share")
     if row.doubtful:
         return f"{share} of its calls are torn, and it is not known how many are in the log"
-    return f"a provider would reject {share} of its calls"
+    return f"the API would reject {share} of its calls"
 
 
 def unused(comparison: Comparison) -> Iterator[str]:

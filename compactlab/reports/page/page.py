@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,6 +17,7 @@ from compactlab.reports.analysis.scope import model_names, told_apart, window
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.charts.sensitivity import sensitivity
+from compactlab.reports.page.commands import command, recordings, specs
 from compactlab.reports.page.conversations import BUDGET, must_be_there
 from compactlab.reports.page.notes import (
     NOTHING,
@@ -45,15 +44,13 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import clean, counted, listed
+from compactlab.reports.render.text import clean, counted
 from compactlab.sim.core.files import replace_file
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
-from compactlab.sim.store.tables import USUAL
 
 # The origin of the results, and how to reproduce them.
 
-_GENERATED = re.compile(r"(.+\))-\d+")
 _DEFAULTS = {
     "models": "as recorded, or the default",
     "window": "not narrowed",
@@ -107,55 +104,6 @@ def _written(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
-def _specs(results: Results) -> list[str]:
-    return list(dict.fromkeys(run.strategy for run in results.runs if run.strategy))
-
-
-def command(results: Results) -> str:
-    """The command that repeats the run; the user must supply the recordings that it names."""
-    manifest = results.manifest
-    computed, written = manifest.get("metrics", ()), manifest.get("tables", USUAL)
-    seeds, window = len(manifest.get("seeds", ())), manifest.get("window")
-    options: list[tuple[str, Iterable[Any]]] = [
-        ("strategies", _specs(results)),
-        ("model", manifest.get("models", ())),
-        ("models", ["FILE_OF_OWN_MODELS"] if manifest.get("own_models") else ()),
-        ("churn", ["FILE_OF_CHURN"] if manifest.get("churn") else ()),
-        ("window", [window] if window else ()),
-        ("summarizer", manifest.get("summarizers", ())),
-        ("loop", [manifest.get("loop") or "open"]),
-        ("metrics", computed if len(computed) < len(METRICS) else ()),
-        ("seeds", [seeds] if seeds > 1 else ()),
-        ("tables", written if set(written) != set(USUAL) else ()),
-    ]
-    words = [f"--conversations {source}" for source in _conversations(manifest)]
-    words += [f"--{option} {_quoted(value)}" for option, values in options for value in values]
-    return " \\\n  ".join(["compactlab run", *words, *["--redact"] * bool(manifest.get("redact"))])
-
-
-def recordings(results: Results) -> str:
-    """The names of the transcripts that the command needs, in words."""
-    sources = dict.fromkeys(results.manifest.get("sources", ()))
-    names = [clean(source) for source in sources if not _GENERATED.fullmatch(source)]
-    shown = names[:20] + ([f"{len(names) - 20:,} more"] if len(names) > 20 else [])
-    return listed(shown)
-
-
-def _conversations(manifest: dict[str, Any]) -> list[str]:
-    """The specs of scenarios, and a placeholder for all recordings."""
-    sources = [clean(source) for source in manifest.get("sources", ())]
-    made = dict.fromkeys(match[1] for s in sources if (match := _GENERATED.fullmatch(s)))
-    others = [s for s in sources if not _GENERATED.fullmatch(s)]
-    return [*map(_quoted, made), *(["FOLDER_OF_RECORDINGS"] if others else [])]
-
-
-def _quoted(word: Any) -> str:
-    """A word quoted for a shell; in double quotes if it has single ones and nothing to expand."""
-    text = clean(str(word))
-    plain = "'" in text and not re.search(r'["$`\\!]', text)
-    return f'"{text}"' if plain else shlex.quote(text)
-
-
 # The page itself.
 
 # In their order on the page: later scripts use definitions of earlier ones.
@@ -165,11 +113,9 @@ _NAMED = 20
 # Up to this many conversations are listed with their digests.
 _LISTED = 1_000
 _INTRODUCTION = (
-    "An agent's context fills up, and a strategy decides which part of it is sent on. This page "
-    "compares replays of recorded or synthetic conversations under several strategies. Cost is "
-    "computed from the prompt of each call, with the prompt cache. Fact recall is the share of "
-    "the facts that calls need a long time after they were stated, and that their prompts still "
-    "hold."
+    "When an agent's context window fills up, compaction decides what is sent on. Here, the same "
+    "conversations are replayed under each strategy: what it costs with the prompt cache, and "
+    "which needed facts its prompts still hold. Whether the task is solved is not measured."
 )
 _NO_PAIR = (
     "No two comparisons are over the same conversations and differ only in the model or the "
@@ -204,6 +150,7 @@ def _blocks(results: Results, wanted: str | None) -> Iterator[Block]:
     compared = comparisons(results)
     colours = strategy_colours(results, compared)
     yield Heading("Context compaction compared", 1)
+    yield sentences([_INTRODUCTION], "quiet", bullets=False)
     if results.failed:
         failed = counted(len(results.failed), "run")
         note = "Strategies are compared only on conversations where all of them succeeded."
@@ -227,7 +174,6 @@ def _blocks(results: Results, wanted: str | None) -> Iterator[Block]:
         )
     yield from _failed(results)
     yield Heading("About these results", 2, "about")
-    yield sentences([_INTRODUCTION], "quiet", bullets=False)
     yield _meanings()
     yield _provenance(results, compared)
 
@@ -277,7 +223,7 @@ def _provenance(results: Results, compared: Sequence[Comparison]) -> Folded:
 
 def _origins(results: Results) -> Iterator[Block]:
     yield Terms(tuple(origin(results)))
-    if not (known := _specs(results)):
+    if not (known := specs(results)):
         return
     table = Table(
         _words("label", "spec"), rows([name(label(results, spec)), name(spec)] for spec in known)

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.aggregate import causes_of
 from compactlab.reports.analysis.columns import MEMORY, columns
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.analysis.contrast import Contrast
 from compactlab.reports.analysis.scope import scope
-from compactlab.reports.analysis.strength import points
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import own_specs
 from compactlab.reports.charts.gallery import ROWS, drawn, gallery
 from compactlab.reports.charts.palette import cause_colours
 from compactlab.reports.charts.stacked import ordered
 from compactlab.reports.page.bounds import bounds
-from compactlab.reports.page.brief import POINTS, shown
+from compactlab.reports.page.brief import deciding
+from compactlab.reports.page.brief import legend as legend_of
 from compactlab.reports.page.conversations import (
     BUDGET,
     Conversation,
@@ -29,17 +28,14 @@ from compactlab.reports.page.conversations import (
 from compactlab.reports.page.differences import differences, few
 from compactlab.reports.page.explorer import explorer
 from compactlab.reports.page.figures import (
-    STRATEGY,
-    best_of,
-    cells_of,
     figures,
-    head_of,
-    row_of,
     telling,
 )
+from compactlab.reports.page.headlines import Headline, headlines
 from compactlab.reports.page.notes import notes
+from compactlab.reports.page.picks import shown
 from compactlab.reports.page.preserved import preserved
-from compactlab.reports.page.verdict import verdict
+from compactlab.reports.page.verdict import certainty, reasons
 from compactlab.reports.page.views import BUDGET as ROOM
 from compactlab.reports.page.views import Compactions, views
 from compactlab.reports.render.document import (
@@ -58,7 +54,7 @@ from compactlab.reports.render.document import (
     sentences,
 )
 from compactlab.reports.render.document import Chart as Drawing
-from compactlab.reports.render.text import MINUS, NONE, capitalised, clean, counted, show
+from compactlab.reports.render.text import MINUS, capitalised, clean, counted, show
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.store.results import Results
 
@@ -106,12 +102,8 @@ _RECALL = "by lag, by type and by number of compactions, and what missed facts c
 _CALLS = "One conversation, call by call"
 _CONVERSATION = "the context of any conversation, its cumulative cost and its figures"
 _COMPACTION = "message by message: what was kept and cut, and which facts were lost"
-# How many sentences of the verdict are visible besides the first one.
-_SAID = 2
 # At least this many strategies are drawn.
 _LEAST_DRAWN = 8
-# The columns of the first screen.
-_DECIDING = ("cost_usd", "recall", "of_reference", "cost_with_recovery_usd")
 _ALONE = (
     "Unknown: only one model and one summariser were run. With several (`--model` and "
     "`--summarizer`, both repeatable) this page says which findings reverse between them."
@@ -120,11 +112,13 @@ _ALONE = (
 
 @dataclass(frozen=True)
 class Front:
-    """The first screen: the table of what matters with the bounds, next to the main chart."""
+    """The first screen: the figures that matter, the main chart, the table, and how sure all is."""
 
+    headlines: Sequence[Headline]
     table: Table
-    bounds: Sentences
     chart: Drawing | None
+    certainty: Sentences
+    bounds: Sentences
 
 
 def section(
@@ -153,15 +147,17 @@ def section(
     for chart in gallery(results, comparison, colours, anchor, first, most=most):
         charts.setdefault(chart.section, []).append(drawing(chart))
     yield Heading(capitalised(scope(comparison)), 2, anchor, label)
-    said, *others = verdict(comparison, advice) or [""]
-    yield sentences([said, *others[:_SAID]], "strong", bullets=False)
-    if others[_SAID:]:
-        yield Folded("More of the verdict", (sentences(others[_SAID:], bullets=False),))
+    said = sentences(certainty(advice), bullets=False)
     if comparison.rows:
         front = next(iter(charts.pop("front", ())), None)
         main = front if isinstance(front, Drawing) else None
-        beside = sentences(bounds(comparison), "quiet", bullets=False)
-        yield Custom("front.html.j2", Front(_eight(comparison, colours, advice), beside, main))
+        table = _deciding(advice, colours)
+        below = sentences([*legend_of(advice), *bounds(comparison)], "quiet", bullets=False)
+        yield Custom("front.html.j2", Front(headlines(advice), table, main, said, below))
+    else:
+        yield said
+    if others := reasons(advice):
+        yield Folded("More of the verdict", (sentences(others, bullets=False),))
     if comparison.rows:
         yield from _strategies(comparison, colours, advice, anchor, legend)
         yield from _tested(comparison, colours, anchor, shown_specs)
@@ -212,38 +208,25 @@ def _part(
         yield Folded(title, held, f"{anchor}-{name}", about)
 
 
-def _eight(comparison: Comparison, colours: Colours, advice: Advice) -> Table:
-    """The strategies that matter, with the deciding figures."""
-    known = [c for c in columns(comparison) if c.key in _DECIDING]
-    heads = sorted(known, key=lambda column: _DECIDING.index(column.key))
-    best = best_of(heads, comparison.strategies)
-    # The interval belongs to the difference and is next to it.
-    compared = any(advice.recalled(row) for row in comparison.rows)
-    behind = 1 + next((n for n, each in enumerate(heads) if each.key == "recall"), 0)
-
-    def with_difference(row: Row) -> list[Cell]:
-        cells = cells_of(heads, row, best)
-        difference = [_difference(advice.recalled(row))] * compared
-        return [*cells[:behind], *difference, *cells[behind:]]
-
-    rows = [
-        row_of(row, colours, with_difference(row), [role] if role else [])
-        for row, role in shown(advice)
-    ]
-    columns_ = [*map(head_of, heads)]
-    columns_[behind:behind] = [Column(POINTS, key="recall_points", better="higher")] * compared
-    return Table((STRATEGY, *columns_), tuple(rows), ordered="cost_usd")
+def _deciding(advice: Advice, colours: Colours) -> Table:
+    """The deciding figures as on the terminal, with the colours of the charts."""
+    table = deciding(advice)
+    rows = (
+        replace(
+            line,
+            cells=(Cell(row.label), *map(_with_minus, line.cells[1:])),
+            key=Key(colours[row.spec], meaning=clean(row.spec)),
+        )
+        for line, (row, _) in zip(table.rows, shown(advice), strict=True)
+    )
+    return replace(table, rows=tuple(rows), ordered="cost_usd")
 
 
-def _difference(contrast: Contrast | None) -> Cell:
-    """A difference of recall in points, with its interval."""
-    if contrast is None or contrast.estimate is None:
-        return Cell(NONE)
-    text, _, span = points(contrast).partition(" ")
-    return Cell(
-        text.replace("-", MINUS), f"{contrast.estimate:.6g}", contrast.estimate,
-        aside=span.replace("-", MINUS),
-    )  # fmt: skip
+def _with_minus(cell: Cell | str) -> Cell | str:
+    if isinstance(cell, str) or cell.value is None:
+        return cell
+    text, aside = (each.replace("-", MINUS) for each in (cell.text, cell.aside))
+    return replace(cell, text=text, aside=aside)
 
 
 def _tested(

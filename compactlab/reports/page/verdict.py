@@ -13,8 +13,9 @@ from compactlab.reports.analysis.calls import prompt_tokens
 from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Row
 from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.analysis.significance import ALPHA
-from compactlab.reports.analysis.strength import bill, signed_points, spread, strength, times
+from compactlab.reports.analysis.strength import cost_needs, spread, strength, sure, times
 from compactlab.reports.page.bounds import window_on
+from compactlab.reports.page.headlines import each, headlines, offer, sentences_of
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.store.run import Run
@@ -28,9 +29,20 @@ def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
 
     The advice is computed if it is not given.
     """
-    if not comparison.rows:
+    advice = advice or Advice(comparison)
+    return [*sentences_of(headlines(advice)), *certainty(advice), *reasons(advice)]
+
+
+def certainty(advice: Advice) -> list[str]:
+    """Say what is sure, what is not, and what would make it sure: a few sentences."""
+    if not advice.comparison.rows:
         return ["There is nothing to compare: no strategy succeeded on any conversation."]
-    return list(_Verdict(comparison, advice or Advice(comparison)).sentences())
+    return list(_Verdict(advice.comparison, advice).answer())
+
+
+def reasons(advice: Advice) -> list[str]:
+    """Say the rest, which only some readers need."""
+    return list(_Verdict(advice.comparison, advice).rest()) if advice.comparison.rows else []
 
 
 def tokens_and_money(comparison: Comparison) -> Iterator[str]:
@@ -103,86 +115,93 @@ class _Verdict:
     comparison: Comparison
     advice: Advice
 
-    def sentences(self) -> Iterator[str]:
-        if cheapest := self.advice.cheapest:
-            yield from self.choice(cheapest)
-            yield from self.summaries()
-            yield from self.closed_loop(self.advice.choices)
-        elif not self.candidates:
-            yield self.controls_only()
-        elif self.comparison.undecided:
+    def answer(self) -> Iterator[str]:
+        """The sentences that everybody reads."""
+        if not self.advice.cheapest:
+            yield self.nothing_to_choose()
+        elif still := self.advice.idle:
             yield (
-                f"In {self.these}, it is not known which strategies are usable: keep_all is not "
-                "there, which shows what is torn in the log itself."
-            )
-        elif idle := [row for row in self.candidates if row.usable]:
-            yield (
-                f"In {self.these}, compaction is not needed: {self.names(idle)} never compacted, "
-                "and every prompt was valid and within the context window."
+                f"In {self.these}, compaction is not needed: {name(still.label)} stays within the "
+                f"context window and costs {each(self.comparison, still)}. No usable strategy that "
+                "compacts costs less."
             )
         else:
-            yield self.none_usable()
+            # Where nothing distinguishes remembering from forgetting, recall is no argument.
+            if self.advice.silent in ("", "few") and not self.advice.proven:
+                yield from self.here()
+            yield from sure(self.advice)
+            if self.advice.silent == "few":
+                yield self.not_yet()
+            else:
+                yield from self.cost_not_yet()
+                yield self.recommendation()
+
+    def rest(self) -> Iterator[str]:
+        """The sentences that only some readers need."""
+        advice = self.advice
+        if advice.cheapest:
+            if advice.idle is None and advice.silent != "controls":
+                yield self.front()
+                yield from self.about_reference()
+                yield from self.alike()
+            yield from self.summaries()
+            yield from self.closed_loop(advice.choices)
         yield from recorded(self.comparison)
         yield from for_nothing(self.comparison)
         yield from tokens_and_money(self.comparison)
         yield from self.worse_than_random()
-        yield from strength(self.advice, self.these)
+        yield from strength(advice, self.these)
 
-    def choice(self, cheapest: Row) -> Iterator[str]:
-        """The trade-off first, then the recommendation."""
-        still = self.advice.idle
-        if still is not None:
-            yield (
-                f"In {self.these}, compaction is not needed: {name(still.label)} stays within the "
-                f"context window and costs {dollars(still.value('cost_usd'))} USD. No usable "
-                "strategy that compacts costs less. The cheapest of these is "
-                f"{self.offer(cheapest)}."
+    def nothing_to_choose(self) -> str:
+        """Why no strategy can be chosen."""
+        if not self.candidates:
+            return self.controls_only()
+        if self.comparison.undecided:
+            return (
+                f"In {self.these}, it is not known which strategies are usable: keep_all is not "
+                "there, which shows what is torn in the log itself."
             )
-            return
-        if self.advice.silent == "controls":
-            # Nothing distinguishes remembering from forgetting, so recall is no argument.
-            yield self.recommendation()
-            yield f"The cheapest{self.among} is {self.price(cheapest)}."
-            return
-        yield self.front()
-        if self.advice.silent in ("", "few") and not self.advice.proven:
-            yield self.here()
-        yield self.recommendation()
-        yield from self.about_reference()
-        yield from self.alike()
+        if idle := [row for row in self.candidates if row.usable]:
+            return (
+                f"In {self.these}, compaction is not needed: {self.names(idle)} never compacted, "
+                "and every prompt was valid and within the context window."
+            )
+        return self.none_usable()
 
     def front(self) -> str:
-        """The number of strategies on the Pareto front, and its knee."""
+        """The strategies on the Pareto front, and its knee."""
         steps, knee = self.advice.steps, self.advice.knee
-        about = self.about_recall()
         if len(steps) < 2:
-            return (
-                f"Trade-off: no usable strategy recalls more than the cheapest{self.of}, "
-                f"{self.step(steps[0])}.{about}"
-            )
-        text = f"Trade-off: {len(steps)} of {self.usable} are on the Pareto front"
+            return f"No usable strategy recalls more than the cheapest, {self.step(steps[0])}."
+        text = (
+            f"Pareto front, cheapest first ({len(steps)} of {self.usable}): "
+            f"{enumerated([self.step(row) for row in steps], _LISTED)}."
+        )
         if knee is None:
-            return f"{text}, from {self.step(steps[0])} to {self.step(steps[-1])}.{about}"
-        return f"{text}. Its knee, beyond which recall costs more, is {self.step(knee)}.{about}"
+            return text
+        return f"{text} Its knee is {name(knee.label)}: beyond it, recall costs more."
 
     def step(self, row: Row) -> str:
         """A point of the front."""
-        return f"{name(row.label)} ({dollars(row.value('cost_usd'))} USD{self.recall_of(row)})"
+        return f"{name(row.label)} ({each(self.comparison, row)}{self.recall_of(row)})"
 
-    def here(self) -> str:
+    def here(self) -> Iterator[str]:
         """The choice by the plain figures of these conversations."""
         row, reference = self.advice.enough, self.advice.reference
         if row is None:
-            return f"In {self.these}, no usable strategy recalls at least {ENOUGH:.0%}."
-        if reference is not None and not self.advice.no_more_expensive(row, reference):
-            return (
+            yield f"In {self.these}, no usable strategy recalls at least {ENOUGH:.0%}."
+        elif row is self.advice.cheapest:
+            return  # The headlines say it.
+        elif reference is not None and not self.advice.no_more_expensive(row, reference):
+            yield (
                 f"In {self.these}, every usable strategy that recalls at least {ENOUGH:.0%} costs "
                 f"more than {self.than}. The cheapest of them is {self.offer(row)}."
             )
-        return (
-            f"In {self.these}, the cheapest{self.among} that recalls at least {ENOUGH:.0%} is "
-            f"{self.offer(row)}."
-        )
+        else:
+            yield (
+                f"In {self.these}, the cheapest{self.among} that recalls at least {ENOUGH:.0%} is "
+                f"{self.offer(row)}."
+            )
 
     def about_reference(self) -> Iterator[str]:
         """Name the reference if it is not ``keep_all`` because that is not usable."""
@@ -199,15 +218,6 @@ class _Verdict:
             return "the provider's own client"
         return "the first usable strategy named"
 
-    def about_recall(self) -> str:
-        """Which facts recall counts."""
-        if not self.advice.conversations:
-            return ""
-        return (
-            f" Recall: needed facts that the prompt holds, of those last stated "
-            f"{self.comparison.lag:,} tokens ago or earlier."
-        )
-
     @staticmethod
     def recall_of(row: Row, before: str = ", ", after: str = "") -> str:
         return "" if row.recall is None else f"{before}recall {show(row.recall, 'share')}{after}"
@@ -215,19 +225,18 @@ class _Verdict:
     def recommendation(self) -> str:
         """The recommended strategy, or why these conversations do not show any."""
         advised = self.advice.advised
-        if advised is not None:
-            kept = ""
-            if advised.summarises:
-                kept = (
-                    f", and its summaries preserve at least {PRESERVED:.0%} of what summaries "
-                    "without content lose"
-                )
-            return (
-                f"Choose {self.offer(advised)}. It is the cheapest{self.among} that is shown "
-                f"to recall at least {ENOUGH:.0%}{kept} (one-sided at {100 * ALPHA:g}%, all "
-                f"{counted(len(self.advice.choices), 'choice')} together)."
+        if advised is None:
+            return f"No strategy is recommended: {self.why_none()}."
+        kept = ""
+        if advised.summarises:
+            kept = (
+                f", and its summaries preserve at least {PRESERVED:.0%} of what summaries "
+                "without content lose"
             )
-        return f"No strategy is recommended: {self.why_none()}."
+        return (
+            f"Choose {name(advised.label)}: of {self.usable}, it is the cheapest that is shown to "
+            f"recall at least {ENOUGH:.0%}{kept} (one-sided at {100 * ALPHA:g}%, all together)."
+        )
 
     def why_none(self) -> str:
         """Why none is recommended, and what would change that."""
@@ -242,8 +251,6 @@ class _Verdict:
             "controls": "no null summariser was run (--no-controls), so nothing is said of memory",
             "null": self.no_null(),
             "bounds": "a bound is missing, so it is not known what the others are to be held to",
-            "few": f"other conversations may differ. Recall needs {advice.needed:,} conversations "
-            f"with facts needed {wanted} later (you have {advice.conversations:,}){self.seeds()}",
             "": f"no usable strategy is shown to recall at least {ENOUGH:.0%} and, where it "
             f"summarises, to preserve {PRESERVED:.0%} of what summaries without content lose. A "
             "better summariser, or more conversations, would show it if it is so",
@@ -254,6 +261,29 @@ class _Verdict:
                 f"more than {self.than}. It is {self.offer(best)}"
             )
         return reasons[advice.silent]
+
+    def not_yet(self) -> str:
+        """What more conversations would make sure."""
+        advice = self.advice
+        recall = (
+            f"recall, which takes {advice.needed:,} conversations with facts needed "
+            f"{self.comparison.lag:,} tokens later (you have {advice.conversations:,})"
+        )
+        cost = (
+            f"differences in cost, which take {needed}, and "
+            if (needed := cost_needs(advice))
+            else ""
+        )
+        return f"Not yet sure: {cost}{recall}{self.seeds()}."
+
+    def cost_not_yet(self) -> Iterator[str]:
+        """How many conversations would make costs sure, where recall is another matter."""
+        if needed := cost_needs(self.advice):
+            have = self.comparison.conversations
+            yield (
+                f"Not yet sure: differences in cost, which take {needed:,} conversations (you have "
+                f"{have:,})."
+            )
 
     def seeds(self) -> str:
         """How many seeds yield enough synthetic conversations.
@@ -364,27 +394,7 @@ class _Verdict:
 
     def offer(self, row: Row) -> str:
         """A strategy with its price and recall."""
-        words = self.price(row)
-        if row.recall is None:
-            return words
-        return f"{words}{self.recall_of(row)}{self.recall(row)}"
-
-    def price(self, row: Row) -> str:
-        """A strategy with its bill, compared with that of the reference."""
-        words = f"{name(row.label)}: {dollars(row.value('cost_usd'))} USD"
-        if row is self.advice.reference:
-            return f"{words}, the reference itself"
-        text = bill(self.advice.cost(row), self.than)
-        return f"{words}, {text}" if text else words
-
-    def recall(self, row: Row) -> str:
-        """The recall of the reference, and the interval of the difference."""
-        contrast, reference = self.advice.recalled(row), self.advice.reference
-        if contrast is None or contrast.estimate is None or reference is None:
-            return ""
-        text = f"{self.than}: {show(reference.recall, 'share')}"
-        span = signed_points(contrast)
-        return f" ({text}; difference {span} points)" if span else f" ({text})"
+        return f"{name(row.label)}: {offer(self.advice, row)}"
 
     def names(self, rows: list[Row]) -> str:
         return listed([name(row.label) for row in rows])
@@ -418,18 +428,19 @@ class _Verdict:
         known = [row for row in choices if row.figures["cost_with_recovery_usd"] is not None]
         if not known:
             return
-        best = min(known, key=lambda row: (row.value("cost_with_recovery_usd"), row.label))
-        offer = f"{name(best.label)} ({dollars(best.value('cost_with_recovery_usd'))} USD)"
+        recovered = "cost_with_recovery_usd"
+        best = min(known, key=lambda row: (row.value(recovered), row.label))
         start = "With recovery of missed facts (closed loop, simulated), the cheapest is"
+        offer = f"{name(best.label)} ({each(self.comparison, best, recovered)})"
         first = self.advice.advised or choices[0]
         if best is first:
             yield f"{start} the same: {offer}."
         else:
-            now, was = first.value("cost_with_recovery_usd"), first.value("cost_usd")
+            now, was = first.value(recovered), first.value("cost_usd")
             share = now / was if was else 1.0
             yield (
-                f"{start} {offer}; {name(first.label)} then costs {dollars(now)} USD, "
-                f"{times(share)} without recovery."
+                f"{start} {offer}; {name(first.label)} then costs "
+                f"{each(self.comparison, first, recovered)}, {times(share)} without recovery."
             )
 
     def worse_than_random(self) -> Iterator[str]:

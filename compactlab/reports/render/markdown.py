@@ -76,7 +76,9 @@ def _table(table: Table) -> Iterator[str]:
 
 
 def _cell(cell: Cell | str) -> str:
-    return with_names(cell if isinstance(cell, str) else cell.text, code)
+    if isinstance(cell, str):
+        return with_names(cell, code)
+    return f"{with_names(cell.text, code)} {cell.aside}".rstrip()
 
 
 def _row(cells: Iterable[str]) -> str:

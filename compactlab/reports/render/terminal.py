@@ -155,7 +155,7 @@ def _width(table: Table, number: int) -> int:
     cells = [_shown(row.cells[number]) for row in table.rows]
     widest = max(map(cell_len, [*cells, *_heading(table, number)]))
     if number:
-        return widest
+        return min(widest, _NAME) if table.columns[number].words else widest
     words = [len(piece.rstrip()) for cell in cells for piece in _PIECES.findall(cell)]
     return min(widest, max([_NAME, *(min(size, _WORD) for size in words)]))
 
@@ -205,7 +205,9 @@ def _grid(table: Table, shown: list[int], gap: int, width: int) -> RenderableTyp
 
 
 def _shown(cell: Cell | str) -> str:
-    return with_names(cell if isinstance(cell, str) else cell.text)
+    if isinstance(cell, str):
+        return with_names(cell)
+    return f"{with_names(cell.text)} {cell.aside}".rstrip()
 
 
 def _title(column: Column) -> str:
