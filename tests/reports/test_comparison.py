@@ -152,8 +152,8 @@ def test_who_acted_in_some_only_is_named(make: Make, store: Store) -> None:
         make("turn_slice()", conversation="one"), make("turn_slice()", conversation="two", cut=[2])
     )
     assert notes(only(results)) == [
-        "Not usable (`compactlab explain` shows the calls): turn_slice (25.0% of its calls exceed "
-        "the context window).",
+        "Not usable (`compactlab explain` shows the calls): turn_slice (exceeds the context window "
+        "on 25.0% of calls).",
         "Acted in some conversations only: turn_slice in 1 of 2.",
     ]
 
