@@ -77,7 +77,9 @@ def generated() -> str:
         "<!-- not run: twenty minutes of processor time -->\n"
         f"```text\n$ compactlab run examples/suite.toml\n{held['verdict']}\n```",
         "## All scenarios together",
-        "Sorted by cost. *Front*: no usable strategy that compacts is cheaper and recalls more.",
+        "Sorted by cost. *Front*: no usable strategy that compacts is cheaper and recalls more. "
+        "*Bound*: null strategies, for comparison. *Not usable*: the API would reject prompts, or "
+        "the strategy sees the future.",
         table(held["all"]),
     ]
     for scenario, rows in held["scenarios"].items():
@@ -95,13 +97,13 @@ def generated() -> str:
 def table(rows: list[dict[str, Any]]) -> str:
     """Rows as a table."""
     lines = [
-        "| strategy | USD | with recovery | recall | cache reads | over the window | |",
+        "| strategy | USD | with recovery | recall | cache hit rate | calls over the window | |",
         "|---|---:|---:|---:|---:|---:|---|",
     ]
     for row in sorted(rows, key=lambda row: float(row["cost_usd"])):
         share = [_share(row[name]) for name in ("recall_20k", "prefix_reuse", "over_window")]
         money = [f"{row[name]:.2f}" for name in ("cost_usd", "cost_with_recovery_usd")]
-        role = "front" if row["front"] else "control" if row["control"] else ""
+        role = "front" if row["front"] else "bound" if row["control"] else ""
         if not row["usable"] and not row["control"]:
             role = "not usable"
         lines.append(f"| `{row['label']}` | {' | '.join([*money, *share])} | {role} |")

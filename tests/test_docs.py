@@ -121,7 +121,7 @@ def test_what_is_shown_of_reading_a_store_can_be_run(
 
 
 # What is said of each format, and in which order.
-ROWS = [
+POINTS = [
     "kept",
     "read",
     "billed",
@@ -133,15 +133,14 @@ ROWS = [
 ]
 
 
-def test_every_format_has_its_table_with_the_same_rows(root: Path) -> None:
+def test_every_format_has_its_section_with_the_same_points(root: Path) -> None:
     sections = re.split(r"^## ", written_in(root, "formats"), flags=re.MULTILINE)
-    tables = {}
+    points = {}
     for section in sections:
         name, _, text = section.partition("\n")
-        if rows := re.findall(r"^\| ([a-z, ]+) \| \S.* \|$", text, re.MULTILINE):
-            tables[name] = rows
-    del tables["Refused by name"]
-    assert tables == {each.name: ROWS for each in FORMATS}
+        if found := re.findall(r"^- \*\*([a-z, ]+)\*\*: \S", text, re.MULTILINE):
+            points[name] = found
+    assert points == {each.name: POINTS for each in FORMATS}
 
 
 def test_every_client_that_is_refused_is_named_with_what_helps(root: Path) -> None:
@@ -151,7 +150,8 @@ def test_every_client_that_is_refused_is_named_with_what_helps(root: Path) -> No
 
 
 def test_where_each_client_keeps_its_logs_is_told(root: Path) -> None:
-    kept = " ".join(re.findall(r"^\| kept \| (.*) \|$", written_in(root, "formats"), re.MULTILINE))
+    page = written_in(root, "formats")
+    kept = " ".join(re.findall(r"^- \*\*kept\*\*: (.*)$", page, re.MULTILINE))
     named = {variable for home in HOMES for variable in home.variables}
     assert {name for name in named if name not in kept} == set()
     folders = {folder for home in HOMES for folder in home.usual if folder.startswith("~/")}

@@ -105,13 +105,3 @@ def test_the_notebook_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = run_path(str(root / "docs" / "notebooks" / "pandas.py"))
     assert len(held["frame"]) == 12
     assert held["costs"].notna().all(axis=None)
-
-
-def test_the_model_of_ones_own_is_one(root: Path, tmp_path: Path) -> None:
-    from compactlab.request.plan import plan
-
-    page = (root / "docs" / "how-to" / "a-model-of-my-own.md").read_text("utf-8")
-    (shown,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
-    (tmp_path / "mine.toml").write_text(shown, encoding="utf-8")
-    planned = plan(models=["acme-large", "house"], models_file=str(tmp_path / "mine.toml"))
-    assert len(planned.models) == 2

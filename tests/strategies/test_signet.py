@@ -65,7 +65,7 @@ def cells(profile: str, writer: str, session: str) -> list[str]:
 def test_the_table_of_what_is_demanded_is_in_the_docs(
     row: tuple[str, str, str], root: Path
 ) -> None:
-    page = (root / "docs" / "summarizers.md").read_text("utf-8")
+    page = (root / "docs" / "dev" / "measured.md").read_text("utf-8")
     assert f"| {' | '.join(cells(*row))} |" in page
 
 

@@ -1,4 +1,4 @@
-"""How often sane summaries are called none: bars for what `docs/summarizers.md` tells."""
+"""How often sane summaries are called none: bars for what `docs/dev/measured.md` tells."""
 
 from __future__ import annotations
 

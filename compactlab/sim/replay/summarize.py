@@ -337,7 +337,7 @@ class InStep(Wrapper):
 # See the project's notes on metrics, section 4, "Summary sanity": in one published repository, 25
 # of 28 recorded "summaries" were answers to the last message. The definitions were fixed before
 # alarms were counted, except ``holds_summary`` and quotations in ``answers``, which were narrowed
-# for quotations that are carried on. ``docs/summarizers.md`` lists the remaining false alarms.
+# for quotations that are carried on. ``docs/dev/measured.md`` lists the remaining false alarms.
 
 FAULTS = {
     "empty": "It says nothing, although there was something to say.",
