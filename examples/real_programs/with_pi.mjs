@@ -7,6 +7,7 @@
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { ask, next, send } from "./host.mjs";
+import { messagesOf, told, usageOf, whole } from "./pi_messages.mjs";
 
 const [folder] = process.argv.slice(2);
 const scope = `${folder}/node_modules/@mariozechner`;
@@ -16,42 +17,6 @@ const pi = await load("pi-coding-agent/dist/core/compaction/index.js");
 const { registerApiProvider } = await load("pi-ai/dist/api-registry.js");
 const { COMPACTION_SUMMARY_PREFIX, COMPACTION_SUMMARY_SUFFIX } = await load("pi-coding-agent/dist/core/messages.js");
 const { buildSessionContext } = await load("pi-coding-agent/dist/core/session-manager.js");
-
-// A message as pi has it.
-function message(sent, usage) {
-  const timestamp = Math.round((sent.time ?? 0) * 1000);
-  const text = sent.parts.filter((p) => p.type === "text" || p.type === "tool_result");
-  const shown = text.map((p) => ({ type: "text", text: p.text || ".".repeat(4 * (p.size ?? 0)) }));
-  const images = sent.parts.filter((p) => p.type === "image").map(() => ({ type: "image", data: "", mimeType: "" }));
-  if (sent.role === "user") return [{ role: "user", content: [...shown, ...images], timestamp }];
-  if (sent.role === "tool")
-    return sent.parts.filter((p) => p.type === "tool_result").map((p) => ({
-      role: "toolResult", toolCallId: p.call_id ?? "", toolName: p.name ?? "", isError: !!p.is_error, timestamp,
-      content: [{ type: "text", text: p.text || ".".repeat(4 * (p.size ?? 0)) }, ...images],
-    }));
-  const content = sent.parts.map((p) => {
-    if (p.type === "thinking") return { type: "thinking", thinking: p.text || ".".repeat(4 * (p.size ?? 0)) };
-    if (p.type !== "tool_call") return { type: "text", text: p.text };
-    return { type: "toolCall", id: p.call_id ?? "", name: p.name ?? "", arguments: parsed(p.text) };
-  });
-  return [{ role: "assistant", content, timestamp, stopReason: "stop", provider: "host", model: "host", usage }];
-}
-
-function parsed(text) {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return { arguments: text };
-  }
-}
-
-// What the provider reported of the last request.
-const usageOf = (usage) => {
-  if (!usage) return undefined;
-  const [input, output, cacheRead] = [usage.uncached, usage.output, usage.cache_read];
-  const cacheWrite = usage.cache_write_5m + usage.cache_write_1h;
-  return { input, output, cacheRead, cacheWrite, totalTokens: input + output + cacheRead + cacheWrite };
-};
 
 // The model that pi asks for a summary is compactlab's summariser: `asked` says for which messages.
 let asked = [];
@@ -72,7 +37,6 @@ function summarise(model, context, options) {
 let waiting = Promise.resolve();
 let made = [];
 
-const whole = (sent) => sent?.parts.map((p) => p.text).join("");
 const wrapped = (summary) => COMPACTION_SUMMARY_PREFIX + summary + COMPACTION_SUMMARY_SUFFIX;
 
 async function answer(view) {
@@ -92,7 +56,7 @@ async function answer(view) {
   const entries = [];
   const home = new Map(); // by id of an entry, the message that it is of
   body.forEach((sent, place) =>
-    message(sent, place === last ? usage : undefined).forEach((piece, number) => {
+    messagesOf(sent, place === last ? usage : undefined).forEach((piece, number) => {
       entries.push({ type: "message", id: `${sent.id}/${number}`, message: piece, timestamp: new Date(piece.timestamp).toISOString() });
       home.set(`${sent.id}/${number}`, sent.id);
     }));
@@ -123,20 +87,7 @@ async function answer(view) {
   const keep = [...new Set(context.messages.map((m) => owner.get(m)).filter(Boolean))];
   const arrived = view.messages.slice(messages.length).map((m) => m.id);
   const notes = { state: { summary: result.summary, details: result.details, last: keep.at(-1) ?? "" } };
-  return { messages: [{ role: "user", parts: told(result.summary) }, ...keep, ...arrived], notes };
-}
-
-// pi's text around and between what the summariser wrote, which stands for something.
-function told(summary) {
-  const parts = [];
-  let rest = wrapped(summary);
-  for (const part of made.flat()) {
-    const place = rest.indexOf(part.text);
-    if (place > 0) parts.push({ text: rest.slice(0, place) });
-    parts.push(part);
-    rest = rest.slice(place + part.text.length);
-  }
-  return rest ? [...parts, { text: rest }] : parts;
+  return { messages: [{ role: "user", parts: told(wrapped(result.summary), made.flat()) }, ...keep, ...arrived], notes };
 }
 
 let known = new Map();

@@ -67,6 +67,10 @@ def _entry(original: Mapping[str, Any], place: str) -> Entry:
     id, kind = original.get("id") or "", original["type"]
     told = message_of(original)
     converted = message(told, place) if told is not None else None
+    if kind == "context_edit":
+        new = original["replacement"]
+        parts = None if new is None else message({"role": "user", **new}, place).parts
+        return Entry(id, kind, target=original["targetId"], parts=parts)
     if kind != "compaction":
         return Entry(id, kind, converted)
     files = None if original.get("fromHook") else Files()

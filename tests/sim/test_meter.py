@@ -189,6 +189,15 @@ def test_a_fresh_side_call_pays_for_everything() -> None:
     assert (bill.usage.cache_write_1h, bill.causes) == (4020, {"compaction_call": 4020})
 
 
+def test_a_side_call_without_marks_writes_nothing_where_marks_are_needed() -> None:
+    meter, view = Meter(), View().append(sized("old", 4000, 20))
+    bill = meter.side(TOY, view, 0, "", "compaction_call", marked=False)
+    assert (bill.usage.uncached, bill.causes) == (4020, {"compaction_call": 4020})
+    automatic = find_model("gpt-5")
+    meter.side(automatic, view, 0, "", "compaction_call", marked=False)
+    assert meter.side(automatic, view, 1, "", "compaction_call").usage.cache_read > 3000
+
+
 def test_a_side_call_read_whole_has_no_cause() -> None:
     meter = Meter()
     send(meter, TOY, SYSTEM, 0, "cold_start")

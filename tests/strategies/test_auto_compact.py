@@ -1,17 +1,35 @@
 """When the window fills, what is older than the tail gives way to a summary."""
 
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import msgspec
 import pytest
 
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.core.message import Call
-from compactlab.strategies import AutoCompact
+from compactlab.sim.core.message import Call, Part
+from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
+from compactlab.strategies import AutoCompact, Pi
+
+
+@dataclass(frozen=True)
+class Wordy(Summarizer):
+    """Says so many words, and keeps the requests."""
+
+    words: int = 3
+    requests: list[SummaryRequest] = field(default_factory=list, repr=False, compare=False)
+
+    def summarize(self, request, count):
+        self.requests.append(request)
+        sources = [s for m in request.messages for p in m.parts for s in p.sources]
+        return (Part("text", "so " * self.words, "summary", tuple(sources)),) if sources else ()
+
 
 # In a window of 2000 tokens it acts beyond 1000, and keeps a tail of 400.
 SMALL = AutoCompact(1000, 0, 400)
 OLD = AutoCompact(1000, 0, 400, "0.49.3")
+# Of these two, the same in a window of 10,000, as the newest leaves room for a summary.
+BEFORE = AutoCompact(9000, 0, 400)
+NEW = replace(BEFORE, version="1.6.0")
 
 
 @pytest.fixture
@@ -162,3 +180,98 @@ def test_a_message_of_the_script_is_no_summary_whatever_its_id(story, play):
 def test_without_a_summariser_it_says_what_is_missing(story, play):
     with pytest.raises(ModelError, match=r"auto_compact.* asks for summaries; name a summariser"):
         play(story("ua" * 6), SMALL, window=2000, summarizer=None)
+
+
+# pi 1.6.0
+
+
+@pytest.fixture
+def last(story, sent):
+    """The last prompt of a story under two versions, in a window of 10,000."""
+
+    def of(script, **sizes):
+        told = story(script, sizes=sizes)
+        return [sent(told, strategy, window=10_000)[-1] for strategy in (BEFORE, NEW)]
+
+    return of
+
+
+def test_it_looks_between_results_and_the_next_answer(last):
+    """The results count, which the usage of the last answer does not hold."""
+    whole = "u1 c2 r3 c4 r5 c6 r7"
+    assert last("ucrcrcra") == [whole, whole]
+    assert last("ucrcrcra", r7=2000) == [whole, "summary-1 c6 r7"]
+
+
+def test_large_results_at_the_end_keep_their_call(last, story, play):
+    assert last("uaucra", r5=4000) == ["u1 a2 u3 c4 r5", "summary-1 c4 r5"]
+    steps = play(story("uaucra", sizes={"r5": 4000}), NEW, window=10_000).steps
+    (step,) = [step for step in steps if step.side]
+    assert "Turn Context (split turn)" in "".join(part.text for part in step.added[0].parts)
+
+
+def test_a_refused_result_keeps_its_call_and_is_refused_again(last, story, play):
+    assert last("uaucra", r5=48_000) == ["summary-1", "summary-1 c4 r5"]
+    told = story("uaucra", sizes={"r5": 48_000})
+    overflows = [play(told, s, window=10_000).steps[-1].overflow for s in (BEFORE, NEW)]
+    assert overflows == [False, True]
+
+
+def test_a_refused_prompt_that_is_larger_than_the_tail_is_summarised(story, sent):
+    told = story("uaua", sizes={"u3": 100_000}, system=20_000)
+    wide = (replace(strategy, reserve_tokens=0) for strategy in (BEFORE, NEW))
+    prompts = [sent(told, strategy, window=40_000)[-1] for strategy in wide]
+    assert prompts == ["summary-1 u3", "summary-1"]
+
+
+def test_where_there_is_nothing_to_summarise_it_does_not_compact(story, play):
+    told = story("uaua", sizes={"u1": 5000})
+    for strategy, compacts in ((BEFORE, True), (NEW, False)):
+        wide = replace(strategy, keep_recent_tokens=20_000)
+        steps = play(told, wide, window=10_000).steps
+        assert any(step.side for step in steps) is compacts
+
+
+def test_a_prompt_that_comes_while_results_wait_is_not_looked_at(last):
+    assert last("ucrcrcrua", r7=2000, u8=3000)[-1] == "summary-1 c6 r7 u8"
+    assert last("ucrcrcrua", u8=3000)[-1] == "u1 c2 r3 c4 r5 c6 r7 u8"
+
+
+def test_a_summary_may_be_as_long_as_an_answer_of_the_model(story, play):
+    limits = {(BEFORE, 10_000): 7200, (NEW, 10_000): 4851, (NEW, 200_000): 64_000}
+    for (strategy, window), limit in limits.items():
+        writer = Wordy()
+        small = replace(strategy, reserve_tokens=window - 1000)
+        play(story("ua" * 9), small, window=window, summarizer=writer)
+        first = writer.requests[0]
+        assert first.max_tokens == limit
+        assert first.marked is (strategy is BEFORE)
+
+
+def test_a_summary_that_was_cut_off_is_refused_and_paid_for(story, play):
+    for strategy, rewrites in ((BEFORE, True), (NEW, False)):
+        steps = play(story("ua" * 9), strategy, window=10_000, summarizer=Wordy(8000)).steps
+        assert any(step.side for step in steps)
+        assert any(step.rewrite for step in steps) is rewrites
+
+
+def test_a_window_without_room_for_a_summary_is_never_compacted(story, play):
+    """pi leaves 4,096 tokens between a request and its answer."""
+    steps = play(story("ua" * 9), replace(NEW, reserve_tokens=3000), window=4000).steps
+    assert any(step.side for step in steps)
+    assert not any(step.rewrite for step in steps)
+
+
+def test_a_model_can_have_a_reserve_and_a_tail_of_its_own(story, sent):
+    told, plain = story("ua" * 6), AutoCompact(1000, 0, 200)
+    own = replace(SMALL, model_overrides=(("claude-sonnet-4-5", 1000, 200),))
+    assert sent(told, own, window=2000) == sent(told, plain, window=2000)
+    other = replace(SMALL, model_overrides=(("gpt-5", 1000, 200),))
+    assert sent(told, other, window=2000) == sent(told, SMALL, window=2000)
+    with pytest.raises(ValueError, match="model_overrides must be of a model's name"):
+        Pi(model_overrides=("gpt-5",))
+
+
+def test_pi_is_the_newest():
+    (step,) = Pi().steps()
+    assert (step.version, step.reserve) == ("1.6.0", 16_384)

@@ -148,8 +148,9 @@ def _reserve(model: Model, trigger: int) -> int:
 
 def _pi(trigger: int, model: Model) -> Lines:
     return _json({"compaction": {"reserveTokens": _reserve(model, trigger)}}), (
-        "A summary may take four fifths of the reserve, so a larger reserve also allows longer "
-        "summaries; pi looks between turns only.",
+        "The reserve counts for every model; for one alone, `compaction.modelOverrides` takes "
+        "`provider/model` and the same field (0.86.0). Before 1.4.0 a summary takes up to four "
+        "fifths of it; before 0.84.4 pi looks between turns only.",
     )
 
 
@@ -206,7 +207,7 @@ CLIENTS: Mapping[str, Client] = {
         lambda model: model.window - model.free(_PI_RESERVE),
         lambda model: model.window - 1,
         _pi,
-        "badlogic/pi-mono, packages/coding-agent/docs/compaction.md at 19c2386",
+        "@earendil-works/pi-coding-agent 1.6.0, docs/compaction.md and dist/core",
     ),
     "openclaw": Client(
         "OpenClaw",

@@ -265,7 +265,7 @@ class Entries(Cache):
         prompt, lost, policy = request.prompt, request.lost, self._policy
         totals = prompt.totals
         marks = set_marks(self._marks(request.ttl or policy.ttl), prompt, request.mark)
-        if not totals:
+        if not totals or not request.marked:
             return Lookup()
         self._salt.take(request.settings, prompt)
         self._named, self._empty = self._salt.names(prompt), (0, -1)

@@ -59,6 +59,8 @@ class Request(msgspec.Struct, frozen=True):
     mark
         Number of leading messages before an own mark of the client, in addition to those of the
         policy; 0 for none. Ignored by providers without marks.
+    marked
+        Whether the client marks anything at all. Ignored by providers without marks.
     """
 
     prompt: Prompt
@@ -68,6 +70,7 @@ class Request(msgspec.Struct, frozen=True):
     latency: float = 0.0
     lost: bool = False
     mark: int = 0
+    marked: bool = True
 
 
 class Lookup(msgspec.Struct, frozen=True):

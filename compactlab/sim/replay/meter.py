@@ -112,11 +112,13 @@ class Meter:
         cause: str,
         *,
         own: Collection[str] = (),
+        marked: bool = True,
     ) -> Bill:
         """Send a view as a side call; all its cache-miss tokens have the same cause.
 
-        If it changes the system blocks of the live prompt, only its own messages (by id) have that
-        cause; the others missed the cache because of the change.
+        Without marks, nothing is read or written where a cache stores what is marked. If it changes
+        the system blocks of the live prompt, only its own messages (by id) have that cause; the
+        others missed the cache because of the change.
         """
         line = self._line(model)
         line.side.move(view)
@@ -124,7 +126,7 @@ class Meter:
             bill = self._bill(line, line.side, at=at, ttl=ttl, arrived=own, reason="system_changed")
             named = {cause if key == "append" else key: n for key, n in bill.causes.items()}
             return Bill(bill.usage, named, bill.place)
-        bill = self._bill(line, line.side, at=at, ttl=ttl, arrived=(), reason=cause)
+        bill = self._bill(line, line.side, at=at, ttl=ttl, arrived=(), reason=cause, marked=marked)
         cache_misses = sum(bill.causes.values())
         return Bill(bill.usage, {cause: cache_misses} if cache_misses else {}, bill.place)
 
@@ -145,13 +147,14 @@ class Meter:
         arrived: Collection[str],
         reason: str,
         output: int = 0,
+        marked: bool = True,
     ) -> Bill:
         # Recorded times may decrease by a few milliseconds; the cache's clock must not.
         self._clock = max(self._clock, at)
         latency = 0.0 if prompt is line.main else line.degradation.latency
         lost = bool(line.loss or line.degradation.lose_every) and line.loses(self.rng)
         mark = self.mark if prompt is line.main else 0
-        request = Request(prompt, self._clock, ttl, self.settings, latency, lost, mark)
+        request = Request(prompt, self._clock, ttl, self.settings, latency, lost, mark, marked)
         lookup = line.cache.request(request)
         self._clock += latency
         causes = explain(prompt, lookup, arrived, reason)

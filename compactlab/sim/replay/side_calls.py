@@ -96,7 +96,14 @@ class SideCalls:
         wrong = faults(request, parts, count)
         output = sum(map(host.count, parts))
         self._bill_side(
-            host, "summary", prompt, "compaction_call", output, faults=wrong, waits=request.waits
+            host,
+            "summary",
+            prompt,
+            "compaction_call",
+            output,
+            faults=wrong,
+            waits=request.waits,
+            marked=request.marked,
         )
         return parts
 
@@ -180,9 +187,10 @@ class SideCalls:
         heard: int = 0,
         faults: tuple[str, ...] = (),
         waits: bool = True,
+        marked: bool = True,
     ) -> Usage:
         model, now = host.model, host.now
-        bill = self.meter.side(model, prompt, now, host.ttl, cause, own=own)
+        bill = self.meter.side(model, prompt, now, host.ttl, cause, own=own, marked=marked)
         usage = msgspec.structs.replace(bill.usage, output=output)
         cycle, where = len(self.session.state.compactions), (heard, bill.place, faults, waits)
         self.made.append(SideCall(purpose, model.name, now, usage, bill.causes, cycle, *where))

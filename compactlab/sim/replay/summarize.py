@@ -44,6 +44,8 @@ class SummaryRequest:
         cache. ``fresh``: a separate prompt of transcript and instructions.
     waits
         Whether the agent waits for the summary; False in the background or while idle.
+    marked
+        Whether a separate request is marked for the cache, where a provider stores what is marked.
     """
 
     messages: tuple[Message, ...]
@@ -53,6 +55,7 @@ class SummaryRequest:
     transcript: str = ""
     rides: Literal["live", "fresh"] = "fresh"
     waits: bool = True
+    marked: bool = True
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import fields
 from typing import Any, NamedTuple
 
@@ -24,12 +24,13 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import CAP, Strategy
 from compactlab.strategies.mechanisms.cut import history_end
 
-# pi counts an image in a tool's result or an extension's message as 4,800 characters (0.49.3 to
-# 0.73.1), and an image in a user message as none.
+# pi counts an image in a tool's result or an extension's message as 4,800 characters; an image in a
+# user message as none (0.49.3 to 0.73.1), or the same (0.79.0 to 1.6.0).
 IMAGE_CHARS = 4800
 
 _ROLES = {"assistant": "assistant", "tool": "toolResult"}
-_IMAGES = {"toolResult", "custom"}
+_IMAGES = frozenset({"toolResult", "custom"})
+_ALL_IMAGES = _IMAGES | {"user"}
 _KNOWN = {"user", "custom", "bashExecution", "branchSummary", "compactionSummary"}
 
 
@@ -39,19 +40,19 @@ def role_of(message: Message) -> str:
     return _ROLES.get(message.role) or origin or "user"
 
 
-def estimate(message: Message) -> int:
+def estimate(message: Message, images: Container[str] = _IMAGES) -> int:
     """Estimate a message: a quarter of its characters, rounded up.
 
-    As pi's ``estimateTokens`` (0.49.3 to 0.73.1): text, thinking, and names and arguments of tool
-    calls; 0 for unknown roles. Frames are added later and do not count. Parts without known text
-    count their known size.
+    As pi's ``estimateTokens`` (0.49.3 to 1.6.0): text, thinking, names and arguments of tool calls,
+    and images of some roles; 0 for unknown roles. Frames are added later and do not count. Parts
+    without known text count their known size.
     """
     role, chars = message.role, 0
     if role == "user" and role_of(message) not in _KNOWN:
         return 0
     for part in message.parts:
         if part.type == "image":
-            chars += IMAGE_CHARS if role_of(message) in _IMAGES else 0
+            chars += IMAGE_CHARS if role_of(message) in images else 0
         elif part.name == FRAME and part.kind == "synthetic":
             continue
         elif part.type == "tool_call":
@@ -59,6 +60,11 @@ def estimate(message: Message) -> int:
         else:
             chars += utf16_length(part.text) + 4 * part.size
     return -(-chars // 4)
+
+
+def estimate_pictured(message: Message) -> int:
+    """Estimate a message with the images of a user, as pi does since 0.79.0 at the latest."""
+    return estimate(message, _ALL_IMAGES)
 
 
 def estimate_system(view: View) -> int:
@@ -73,7 +79,7 @@ def usage_tokens(
     cache_write: float | None = math.nan,
     total: float | None = None,
 ) -> float:
-    """Count the tokens of a call: pi's ``calculateContextTokens`` (0.49.3 to 0.73.1).
+    """Count the tokens of a call: pi's ``calculateContextTokens`` (0.49.3 to 1.6.0).
 
     This is the provider's total if it is not 0, otherwise the sum. The sum is NaN if a count is
     missing; null counts as 0.
@@ -101,9 +107,11 @@ class Context(NamedTuple):
 
 
 def estimate_context(
-    messages: Sequence[Message], reported: Callable[[Message], float | None]
+    messages: Sequence[Message],
+    reported: Callable[[Message], float | None],
+    weigh: Weight = estimate,
 ) -> Context:
-    """Return the tokens in context: pi's ``estimateContextTokens`` (0.49.3 to 0.73.1).
+    """Return the tokens in context: pi's ``estimateContextTokens`` (0.49.3 to 1.6.0).
 
     The usage of the last answer that did not fail covers all messages up to it; later ones are
     estimated. Without such an answer, all messages are estimated.
@@ -114,9 +122,9 @@ def estimate_context(
             continue
         tokens = reported(message)
         if tokens is not None:
-            trailing = sum(map(estimate, messages[index + 1 :]))
+            trailing = sum(map(weigh, messages[index + 1 :]))
             return Context(tokens + trailing, tokens, trailing, index)
-    trailing = sum(map(estimate, messages))
+    trailing = sum(map(weigh, messages))
     return Context(trailing, 0, trailing, None)
 
 

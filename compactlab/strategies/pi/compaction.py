@@ -3,33 +3,37 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
 from typing import Annotated, Any, Literal
 
-from compactlab.sim.core.limits import at_least
+from compactlab.sim.core.limits import Limit, at_least
 from compactlab.sim.core.message import FAILED, SUMMARY, Message, Part, compacted
+from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import tail
-from compactlab.strategies.mechanisms.estimate import last_usage
+from compactlab.strategies.mechanisms.estimate import (
+    estimate_context,
+    estimate_pictured,
+    last_usage,
+)
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 from compactlab.strategies.pi.preparation import (
     Entry,
     Files,
     Preparation,
     file_section,
-    is_at_least,
+    follows,
     last_compaction,
     prepare,
 )
-from compactlab.strategies.pi.summary import Scribe, pi_summary
+from compactlab.strategies.pi.summary import NoSummary, Scribe, pi_summary
 
 
 def should_compact(tokens: float, window: float, reserve: float) -> bool:
-    """Whether the context has grown into the reserve: pi's ``shouldCompact`` (0.49.3 to 0.73.1)."""
+    """Whether the context has grown into the reserve: pi's ``shouldCompact`` (0.49.3 to 1.6.0)."""
     return tokens > window - reserve
 
 
@@ -38,13 +42,51 @@ def raised_reserve(reserve: int, floor: int) -> int:
     return max(reserve, floor)
 
 
-# From this version on, an answer older than the last compaction triggers no compaction.
-STALE_IS_IGNORED = "0.56.3"
+def budgets(
+    reserve: int, keep: int, overrides: Iterable[tuple[str, int, int]], model: str
+) -> tuple[int, int]:
+    """Return the reserve and the tail of a model: ``getCompactionSettings`` (0.86.0 to 1.6.0).
+
+    ``overrides`` are models, each with both; in pi, either can be left out.
+    """
+    return {name: (own, tail) for name, own, tail in overrides}.get(model, (reserve, keep))
+
+
+def within_run(messages: Messages, answer: int) -> bool:
+    """Whether results of tools wait for the next answer, so that pi looks there (since 0.84.4).
+
+    A message that the user sends meanwhile comes after that.
+    """
+    return messages[answer].origin not in FAILED and any(
+        message.role == "tool" for message in messages[answer + 1 :]
+    )
+
+
+Version = Literal["0.49.3", "0.58.0", "0.73.1", "1.6.0"]
+
+
+def _are_overrides(value: Any) -> bool:
+    return all(
+        isinstance(each, tuple)
+        and [type(item) for item in each] == [str, int, int]
+        and min(each[1:]) >= 0
+        for each in value
+    )
+
+
+Overrides = Annotated[
+    tuple[tuple[str, int, int], ...],
+    Limit(
+        "of a model's name with two numbers of tokens each, ('name', 16384, 20000)", _are_overrides
+    ),
+]
 
 _NOTES = "compaction"
 # A refused request returns an error. pi keeps it in the session as an answer without tokens or
 # text, before which a cut is allowed.
 _REFUSED = Entry("refused", message=Message("refused", "assistant", (), origin="error"))
+# Since 0.87.0 an edit takes it out of the context again.
+_OMITTED = Entry("omitted", "context_edit", target=_REFUSED.id)
 _TYPES = {"custom": "custom_message", "branchSummary": "branch_summary"}
 
 
@@ -107,9 +149,13 @@ class OnPi(Strategy):
     reserve_tokens_floor: int
     keep_recent_tokens: int
     version: str
-    # After the agent's run, before the next prompt, and when a provider refuses a request; never
-    # between the calls of a turn.
-    phases = frozenset({Phase.AFTER_TURN, Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
+    model_overrides: tuple[tuple[str, int, int], ...] = ()
+
+    @property
+    def phases(self) -> frozenset[Phase]:  # type: ignore[override]
+        """The moments of a check: see ``auto_compact``."""
+        within = {Phase.BEFORE_CALL} if follows(self.version, "it looks within turns") else set()
+        return frozenset({Phase.AFTER_TURN, Phase.BEFORE_TURN, Phase.ON_OVERFLOW} | within)
 
     @property
     def reserve(self) -> int:
@@ -127,32 +173,64 @@ class OnPi(Strategy):
 
 def _occasion(view: View, host: Host, rules: OnPi) -> Occasion | None:
     """Return the compaction that is due; None if none is due."""
-    tokens = last_usage(host)
-    reserve = host.window - tokens_at(rules.trigger, host, host.window - rules.reserve)
-    if host.phase is not Phase.ON_OVERFLOW and (
-        tokens is None or not should_compact(tokens, host.window, reserve)
+    overflow, version = host.phase is Phase.ON_OVERFLOW, rules.version
+    reserve, keep = budgets(
+        rules.reserve, rules.keep_recent_tokens, rules.model_overrides, host.model.name
+    )
+    before, edited = _before(view, host), follows(version, "edits")
+    answer = next((n for n in _backwards(before) if before[n].call is not None), -1)
+    tokens = _tokens(View(view.system, before), answer, host) if edited else last_usage(host)
+    limit = tokens_at(rules.trigger, host, host.window - reserve)
+    if not overflow and (
+        tokens is None or not should_compact(tokens, host.window, host.window - limit)
     ):
         return None
-    before = _before(view, host)
     entries = _entries(before, host)
-    if host.phase is Phase.ON_OVERFLOW:
-        entries.append(_REFUSED)
-    elif not _answered(entries, rules.version):
+    if overflow:
+        entries += [_REFUSED, _OMITTED] if edited else [_REFUSED]
+    elif not edited and not _answered(entries, version):
         return None
-    answer = next((m for m in reversed(before) if m.call is not None), None)
+    used = last_usage(host)
     prepared = prepare(
-        entries,
-        rules.keep_recent_tokens,
-        rules.version,
-        lambda message: tokens if message is answer else None,
+        entries, keep, version, lambda m: used if answer >= 0 and m is before[answer] else None
     )
     if prepared is None:
         return None
     retained = [
-        e for e in entries[prepared.first_kept :] if e.type != "compaction" and e is not _REFUSED
+        entry
+        for entry in entries[prepared.first_kept :]
+        if entry.type not in ("compaction", "context_edit") and entry is not _REFUSED
     ]
     arrived = view.messages[len(before) :]
     return Occasion(View(view.system, before), arrived, prepared, len(retained))
+
+
+def _backwards(messages: Messages) -> Iterator[int]:
+    return iter(range(len(messages) - 1, -1, -1))
+
+
+def _tokens(view: View, answer: int, host: Host) -> float | None:
+    """Return the tokens in context as pi knows them (1.6.0); None if it does not look.
+
+    After a run, and before a prompt, it is the usage of the last answer alone; within a run, what
+    came since is added. An answer that is older than the last compaction is looked at by nobody.
+    """
+    messages, phase = view.messages, host.phase
+    since = messages[answer + 1 :]
+    if phase is Phase.ON_OVERFLOW or answer < 0:
+        return None
+    if phase is Phase.BEFORE_CALL and any(message.starts_turn for message in since):
+        return None
+    used = last_usage(host)
+    last = (host.notes.get(_NOTES) or {}).get("last")
+    fresh = all(message.id != last for message in messages[answer:])
+    if not within_run(messages, answer):
+        aborted = phase is Phase.AFTER_TURN and messages[answer].origin == "aborted"
+        return used if fresh and not aborted and phase is not Phase.BEFORE_CALL else None
+    if not fresh:
+        system = sum(utf16_length(part.text) + 4 * part.size for part in view.system)
+        return -(-system // 4) + messages.total(estimate_pictured)
+    return estimate_context(since, lambda _: None, estimate_pictured).tokens + (used or 0)
 
 
 def _before(view: View, host: Host) -> Messages:
@@ -160,15 +238,13 @@ def _before(view: View, host: Host) -> Messages:
     messages = view.messages
     if host.phase is not Phase.BEFORE_TURN:
         return messages
-    for index in range(len(messages) - 1, -1, -1):
-        if messages[index].starts_turn:
-            return messages[:index]
-    return messages
+    start = next((n for n in _backwards(messages) if messages[n].starts_turn), len(messages))
+    return messages[:start]
 
 
 def _answered(entries: Sequence[Entry], version: str) -> bool:
     """Whether the latest answer, which has the usage, exists and did not fail."""
-    start = last_compaction(entries) + 1 if is_at_least(version, STALE_IS_IGNORED) else 0
+    start = last_compaction(entries) + 1 if follows(version, "stale usage is ignored") else 0
     for entry in reversed(entries[start:]):
         if entry.message is not None and entry.message.role == "assistant":
             return entry.message.origin not in FAILED
@@ -204,22 +280,26 @@ def _is_summary(messages: Messages, notes: dict[str, Any]) -> bool:
 class AutoCompact(OnPi):
     """Summarise what is older than the tail once the context has grown into the reserve.
 
-    pi's compaction (``@mariozechner/pi-coding-agent``), with the floor that OpenClaw puts under
-    its reserve. Exact: token estimates, trigger, cut point, what is summarised and what is kept,
-    the two summaries of a turn that is cut in two, the previous summary, file lists, limits of
-    length, and the text that a summary is asked for with, but for the wording of the instructions.
+    pi's compaction (``@earendil-works/pi-coding-agent``, until 0.73.1 ``@mariozechner/...``), with
+    the floor that OpenClaw puts under its reserve. Exact: token estimates, trigger, cut point, what
+    is summarised and what is kept, the two summaries of a turn that is cut in two, the previous
+    summary, file lists, limits of length, and the text that a summary is asked for with, but for
+    the wording of the instructions.
 
     pi looks at the window after a run of the agent and before the next prompt, by the usage of the
-    last answer, that answer included and the new prompt not. Between the calls of a turn it does
-    not look: in a long turn it compacts only when the provider refuses a request, once, and sends
-    that request again. The refusal stays in the session as an empty answer, so that even a turn
-    that ends in results larger than the tail can be cut then: nothing but the summary is left.
-    Without a refusal, such results at the end keep everything (see ``find_cut_point``), and a
-    summary of nothing is asked for and put in front.
+    last answer, that answer included and the new prompt not; since 0.84.4 also between the results
+    of tools and the next answer, which it estimates in addition. A refused request is repeated
+    once, after a compaction. Until 0.73.1 the refusal stays in the session as an empty answer, so
+    that results larger than the tail can be cut off then; else they keep everything, and a summary
+    of nothing is put in front. Since 0.86.0 such results keep their call, and all before it is
+    summarised; since 0.87.0 the refusal is taken out again.
 
-    Simplified: a refusal comes when the prompt is larger than the window, by the model's own
-    count; requests have no system prompt (some 80 tokens in the original) and no thinking; an
-    interrupted answer that nothing was billed for is not looked at.
+    Simplified: a refusal comes when the prompt is larger than the window, by the model's own count;
+    requests have no system prompt (some 80 tokens in the original) and no thinking; an interrupted
+    answer that nothing was billed for is not looked at; a failed answer has the usage of its call.
+    Since 0.84.3 an answer that reaches its limit is no summary, and nothing is compacted then; but
+    a stand-in for the model mostly writes what fits. Left out: answers that were cut off, which pi
+    asks for again after a compaction, and changes of its system prompt.
 
     Parameters
     ----------
@@ -229,8 +309,9 @@ class AutoCompact(OnPi):
         Of pi. ``0.49.3`` (what OpenClaw had in January 2026): what one compaction had kept, the
         next neither summarises nor keeps, so that it is silently lost; tool results are summarised
         in full. ``0.58.0`` (March 2026): the same, but results are cut to 2,000 characters and a
-        usage that is older than the last compaction counts no more. ``0.73.1``: what was kept is
-        summarised.
+        usage that is older than the last compaction counts no more. ``0.73.1`` (May): what was kept
+        is summarised. ``1.6.0`` (November): it looks within turns, and summaries may be as long as
+        the model's answers; docs/strategies.md has the rest, and since when.
     file_lists
         Whether the files that were read and changed are listed under the summary.
     rides
@@ -238,7 +319,10 @@ class AutoCompact(OnPi):
         on the live prompt and reads the cache.
     trigger
         Tokens, or a share of the window, beyond which it is time; None for the window less the
-        reserve, which beside a trigger decides how long summaries may be alone.
+        reserve, which beside a trigger decides how long summaries may be alone, until 1.3.0.
+    model_overrides
+        Models with another reserve and tail, ``(("gpt-5.5", 50_000, 20_000),)``: the setting
+        ``compaction.modelOverrides`` (since 0.86.0).
     """
 
     does = (Act.SUMMARISE,)
@@ -246,21 +330,27 @@ class AutoCompact(OnPi):
     reserve_tokens: Annotated[int, at_least(0)] = 16_384
     reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
     keep_recent_tokens: Annotated[int, at_least(0)] = 20_000
-    version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.73.1"
+    version: Version = "0.73.1"
     file_lists: bool = True
     rides: Literal["live", "fresh"] = "fresh"
     trigger: Trigger = None
+    model_overrides: Overrides = ()
 
-    breaks = MappingProxyType(
-        {
-            "last user message": "a cut may fall inside a turn: its beginning is summarised (all)",
-            "size": "where nothing can be cut off, a summary comes on top of everything (all)",
-        }
-    )
+    @property
+    def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
+        """The rules of the contract that a version breaks."""
+        cut = "a cut may fall inside a turn: its beginning is summarised (all)"
+        size = "where little can be cut off, a summary may be larger than that (all)"
+        large = self.keep_recent_tokens >= 20_000 and self.reserve >= 16_384
+        rare = large and not self.model_overrides and follows(self.version, "nothing is refused")
+        return {"last user message": cut} | ({} if rare else {"size": size})
 
     def compacted(self, now: Occasion, view: View, host: Host) -> View:
         scribe = Scribe(now.view, host, self.reserve, self.version, self.rides)
-        summary = pi_summary(scribe, now.prepared)
+        try:
+            summary = pi_summary(scribe, now.prepared)
+        except NoSummary:
+            return view
         files = now.prepared.files.carried()
         listed = file_section(files) if self.file_lists else []
         return now.replaced(host, [*summary, *listed], files if self.file_lists else None)
@@ -277,10 +367,20 @@ class Pi(Agent):
     trigger
         Tokens, or a share of the window, beyond which it compacts; None for the window less
         16,384, its ``compaction.reserveTokens``.
+    model_overrides
+        Its ``compaction.modelOverrides``; see ``auto_compact``.
     """
 
-    version: Literal["0.49.3", "0.58.0", "0.73.1"] = "0.73.1"
+    version: Version = "1.6.0"
     trigger: Trigger = None
+    model_overrides: Overrides = ()
 
     def steps(self) -> tuple[Strategy, ...]:
-        return (AutoCompact(reserve_tokens_floor=0, version=self.version, trigger=self.trigger),)
+        return (
+            AutoCompact(
+                reserve_tokens_floor=0,
+                version=self.version,
+                trigger=self.trigger,
+                model_overrides=self.model_overrides,
+            ),
+        )

@@ -3,14 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import NamedTuple
 
+import msgspec
+
 from compactlab.sim.core.message import FRAME, Message, Part, Source, plain
-from compactlab.strategies.mechanisms.estimate import estimate, estimate_context, role_of
+from compactlab.strategies.mechanisms.estimate import (
+    Context,
+    estimate,
+    estimate_context,
+    estimate_pictured,
+    role_of,
+)
 from compactlab.strategies.mechanisms.text import arguments_of
 
-# The tools whose calls pi evaluates (0.49.3 to 0.73.1).
+# What pi changed, and the first version with it: from its CHANGELOG of 1.6.0 (2026-11-20), and
+# where that is silent, from the packages 0.79.0 to 1.4.0.
+SINCE = {
+    "results are cut": "0.56.3",
+    "stale usage is ignored": "0.56.3",
+    "what was kept is seen": "0.63.1",
+    "nothing is refused": "0.79.8",
+    "all roles count": "0.80.4",  # in the tail, and as the beginning of a turn
+    "summaries are unmarked": "0.82.0",  # for the cache
+    "cut summaries are refused": "0.84.3",
+    "it looks within turns": "0.84.4",
+    "calls stay with large results": "0.86.0",
+    "edits": "0.87.0",  # of the context, which take a refused request out of it
+    "previous summaries stay": "0.87.0",
+    "a split turn has headings": "0.87.1",
+    "thinking is left out": "1.2.0",
+    "summaries are not capped": "1.4.0",
+    "a split turn has a focus": "1.4.0",  # what the user asks the summary to be about
+    "characters stay whole": "1.5.1",
+}
+
+
+def follows(version: str, rule: str) -> bool:
+    """Whether a version has a rule of :data:`SINCE`."""
+    return is_at_least(version, SINCE[rule])
+
+
+def is_at_least(version: str, other: str) -> bool:
+    """Whether a version is another one or a later one."""
+    return _numbers(version) >= _numbers(other)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in version.split("."))
+
+
+# The tools whose calls pi evaluates (0.49.3 to 1.6.0).
 _TOOLS = {"read": "read", "write": "written", "edit": "edited"}
 
 
@@ -98,13 +143,17 @@ class Entry:
 
     id: str  # its id; "" if it has none
     # ``message``; ``custom_message`` and ``branch_summary``, which the model sees; ``compaction``;
-    # other types are metadata.
+    # ``context_edit``; other types are metadata.
     type: str = "message"
     message: Message | None = None  # its content for the model
     kept_from: str = ""  # of a compaction: id of the first kept entry
     # Of a compaction: its lists of files; None if an extension wrote its summary, as OpenClaw's
     # safeguard does, because pi does not reuse those lists.
     files: Files | None = None
+    target: str = ""  # of an edit: id of the edited entry
+    # Of an edit: the parts in place of the entry's own; None takes its message out.
+    parts: tuple[Part, ...] | None = None
+    omitted: str = ""  # role of the message that an edit took out
 
     @property
     def summary(self) -> tuple[Part, ...]:
@@ -125,6 +174,50 @@ def messages_of(entries: Sequence[Entry]) -> list[Message]:
     return [e.message for e in entries if e.message is not None and e.type != "compaction"]
 
 
+def projected(entries: Sequence[Entry]) -> list[Entry]:
+    """Return the entries in context, each as last edited: pi's ``buildSessionProjection``."""
+    last, chosen = last_compaction(entries), list(entries)
+    if last >= 0:
+        kept = entries[last].kept_from
+        first = next((i for i, e in enumerate(entries[:last]) if kept and e.id == kept), last)
+        older = (e if e.type != "compaction" else replace(e, message=None) for e in entries[:last])
+        chosen = [entries[last], *islice(older, first, None), *entries[last + 1 :]]
+    edits = {entry.target: entry for entry in chosen if entry.type == "context_edit"}
+    return [_edited(entry, edits.get(entry.id)) for entry in chosen] if edits else chosen
+
+
+def _edited(entry: Entry, edit: Entry | None) -> Entry:
+    message = entry.message
+    if edit is None or message is None:
+        return entry
+    if edit.parts is None:
+        return replace(entry, message=None, omitted=role_of(message))
+    if role_of(message) not in _EDITABLE:
+        return entry
+    return replace(entry, message=msgspec.structs.replace(message, parts=edit.parts))
+
+
+_EDITABLE = {"user", "assistant", "toolResult", "custom"}
+
+
+def projected_tokens(
+    entries: Sequence[Entry], reported: Callable[[Message], float | None]
+) -> Context:
+    """Return the tokens in context: pi's ``estimateProjectedContextTokens`` (1.6.0).
+
+    A usage of zero is not believed, nor one from before the last compaction or edit.
+    """
+    changes = [n for n, e in enumerate(entries) if e.type in ("compaction", "context_edit")]
+    valid = {id(entry.message) for entry in entries[max(changes, default=-1) + 1 :]}
+
+    def believed(message: Message) -> float | None:
+        tokens = reported(message) if id(message) in valid else None
+        return tokens if tokens is not None and tokens > 0 else None
+
+    shown = [entry.message for entry in projected(entries) if entry.message is not None]
+    return estimate_context(shown, believed, estimate_pictured)
+
+
 # Cut points in a session's history.
 
 # Roles of messages before which a cut is allowed: not tool results, which follow their call.
@@ -142,70 +235,84 @@ class CutPoint(NamedTuple):
 
 
 def find_cut_point(
-    entries: Sequence[Entry], start: int, end: int, keep_recent_tokens: float
+    entries: Sequence[Entry], start: int, end: int, keep_recent_tokens: float, version: str
 ) -> CutPoint:
-    """Cut so that about this many tokens are kept: pi's ``findCutPoint`` (0.49.3 to 0.73.1).
+    """Cut so that about this many tokens are kept: ``findCutPoint`` (0.49.3 to 0.73.1).
 
-    Estimates are added from the end until they reach the budget. The cut is at the first allowed
-    entry from there on. If there is none, because the budget is reached within the last tool
-    results, or if everything fits, the cut is before the first allowed entry: nothing is removed.
-    Entries that are not messages count 0.
+    Since 0.87.0 the entries are projected (``findProjectedCutPoint``). Estimates are added from the
+    end until they reach the budget. The cut is at the first allowed entry from there on. If
+    everything fits, it is before the first allowed entry: nothing is removed. If the budget is
+    reached within the last tool results, that is so, too; since 0.86.0 the cut is at their call.
     """
     cuts = [index for index in range(start, end) if _may_cut(entries[index])]
     if not cuts:
         return CutPoint(start)
-    crossing = _crossing(entries, start, end, keep_recent_tokens)
-    cut = next((index for index in cuts if index >= crossing), cuts[0])
-    while cut > start and entries[cut - 1].type not in ("message", "compaction"):
+    crossing = _crossing(entries, start, end, keep_recent_tokens, version)
+    exceeded = crossing < end
+    other = cuts[-1] if exceeded and follows(version, "calls stay with large results") else cuts[0]
+    cut = next((index for index in cuts if index >= crossing), other)
+    if exceeded and _is_recovery(entries[cut + 1 : end]):
+        cut += 1
+    wide = follows(version, "all roles count")
+    while cut > start and _is_bare(entries[cut - 1], wide):
         cut -= 1
-    if entries[cut].type == "message" and _role(entries[cut]) == "user":
+    first = entries[cut]
+    if _starts_turn(first, wide) if wide else (first.type, _role(first)) == ("message", "user"):
         return CutPoint(cut)
-    turn = _turn_start(entries, cut, start)
+    turns = (index for index in range(cut, start - 1, -1) if _starts_turn(entries[index], wide))
+    turn = next(turns, -1)
     return CutPoint(cut, turn, turn != -1)
 
 
-def _crossing(entries: Sequence[Entry], start: int, end: int, budget: float) -> int:
+def _crossing(entries: Sequence[Entry], start: int, end: int, budget: float, version: str) -> int:
     """Return the index at which the tail reaches its budget; the end, if it does not."""
-    tokens = 0
+    tokens, wide = 0, follows(version, "all roles count")
+    weigh = estimate_pictured if wide else estimate
     for index in range(end - 1, start - 1, -1):
         entry = entries[index]
-        if entry.type == "message" and entry.message is not None:
-            tokens += estimate(entry.message)
-            if tokens >= budget:
-                return index
+        if entry.message is None or not (wide or entry.type == "message"):
+            continue
+        size = weigh(entry.message)
+        tokens += size
+        if tokens >= budget and (size or not wide):
+            return index
     return end
 
 
 def _may_cut(entry: Entry) -> bool:
-    return entry.type in _ADDED or (entry.type == "message" and _role(entry) in _CUTS)
+    return entry.type != "compaction" and _role(entry) in _CUTS
+
+
+def _is_bare(entry: Entry, wide: bool) -> bool:
+    """Whether an entry goes with the one behind it: metadata, and once all but messages."""
+    return entry.type != "compaction" and (
+        entry.message is None if wide else entry.type != "message"
+    )
 
 
 def _role(entry: Entry) -> str:
     return role_of(entry.message) if entry.message is not None else ""
 
 
-def _turn_start(entries: Sequence[Entry], index: int, start: int) -> int:
-    """Return the index of the entry that starts an entry's turn; -1 if there is none."""
-    for at in range(index, start - 1, -1):
-        entry = entries[at]
-        if entry.type in _ADDED:
-            return at
-        if entry.type == "message" and _role(entry) in ("user", "bashExecution"):
-            return at
-    return -1
+def _starts_turn(entry: Entry, wide: bool) -> bool:
+    if wide:
+        return entry.type != "compaction" and _role(entry) in _CUTS - {"assistant"}
+    return entry.type in _ADDED or (
+        entry.type == "message" and _role(entry) in ("user", "bashExecution")
+    )
 
 
-# From this version on, a compaction includes the messages that the previous one kept.
-KEPT_ARE_SEEN = "0.63.1"
+def _is_recovery(suffix: Sequence[Entry]) -> bool:
+    """Whether nothing follows but an answer that was taken out, as a refused request is.
 
-
-def is_at_least(version: str, other: str) -> bool:
-    """Whether a version is another one or a later one."""
-    return _numbers(version) >= _numbers(other)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in version.split("."))
+    Then what it should have answered may be summarised, too. Other edits forbid that.
+    """
+    gone = {entry.id for entry in suffix if entry.omitted}
+    return (
+        any(entry.type == "message" and entry.omitted == "assistant" for entry in suffix)
+        and all(entry.message is None and entry.type != "compaction" for entry in suffix)
+        and all(entry.parts is None or entry.target in gone for entry in suffix)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,26 +339,35 @@ def prepare(
 
     Before 0.63.1, only entries after the last compaction are included: the messages that it kept
     are neither summarised nor kept, so they are lost. The result is None if the newest entry is a
-    compaction, or if the first entry to keep has no id.
+    compaction, if the first entry to keep has no id, or (since 0.79.8) if there is nothing to
+    summarise.
     """
     last = last_compaction(entries)
     if last >= 0 and last == len(entries) - 1:
         return None
-    start = _start(entries, last, version)
-    cut = find_cut_point(entries, start, len(entries), keep_recent_tokens)
-    if cut.first_kept >= len(entries) or not entries[cut.first_kept].id:
+    edited, before = follows(version, "edits"), entries[last] if last >= 0 else None
+    shown = projected(entries) if edited else entries
+    start = int(before is not None) if edited else _start(entries, last, version)
+    cut = find_cut_point(shown, start, len(shown), keep_recent_tokens, version)
+    if cut.first_kept >= len(shown) or not shown[cut.first_kept].id:
         return None
     end = cut.turn_start if cut.split else cut.first_kept
-    history = messages_of(entries[start:end])
-    prefix = messages_of(entries[end : cut.first_kept]) if cut.split else []
-    before = entries[last] if last >= 0 else None
-    context = _context(entries, start, last)
+    history = messages_of(shown[start:end])
+    prefix = messages_of(shown[end : cut.first_kept]) if cut.split else []
+    if not history and not prefix and follows(version, "nothing is refused"):
+        return None
+    if not edited:
+        first = cut.first_kept
+        context = estimate_context(_context(entries, start, last), reported)
+    else:
+        first = next(n for n, entry in enumerate(entries) if entry.id == shown[cut.first_kept].id)
+        context = projected_tokens(entries, reported)
     return Preparation(
-        cut.first_kept,
+        first,
         tuple(history),
         tuple(prefix),
         cut.split,
-        estimate_context(context, reported).tokens,
+        context.tokens,
         before.summary if before else (),
         _files(before, [*history, *prefix]),
     )
@@ -261,7 +377,7 @@ def _start(entries: Sequence[Entry], last: int, version: str) -> int:
     """Return the index of the first entry that is included."""
     if last < 0:
         return 0
-    if is_at_least(version, KEPT_ARE_SEEN):
+    if follows(version, "what was kept is seen"):
         for index, entry in enumerate(entries):
             if entry.id and entry.id == entries[last].kept_from:
                 return index

@@ -15,8 +15,8 @@ from compactlab.sim.core.tokens import utf16_length
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.summarize import SummaryRequest
-from compactlab.strategies.mechanisms.text import as_json, head
-from compactlab.strategies.pi.preparation import Preparation, is_at_least
+from compactlab.strategies.mechanisms.text import LONE, as_json, head
+from compactlab.strategies.pi.preparation import Preparation, follows
 
 # The instructions for a summary. The wording is our own, about as long as pi's, because it is
 # billed; the sections are pi's.
@@ -87,6 +87,27 @@ What the user asked for in this turn
 
 Be brief: only what makes the kept part understandable."""
 
+# Since 0.87.1, instead of the text before: about as long as pi's, again.
+BEGINNING = """\
+# Instructions
+Above stands an earlier piece of a conversation that goes on. What came after it is kept as it \
+is, word for word, and nobody asks you to tell it again.
+
+Write a short checkpoint of what the user wanted and of what has been done. It will be put before \
+the later messages, so that the work can go on with what it needs to know:
+
+## Original Request
+What the user asked for
+
+## Progress So Far
+- What was decided and finished in these messages
+
+## Context Needed to Continue
+- What one must know of these messages to understand the later work
+
+Tell only what stands above in so many words. Do not guess at the later messages, and do not make \
+them up."""
+
 # OpenClaw's safeguard uses the request for a history also for the first part of a turn, with this
 # text at its end.
 TURN_PREFIX = (
@@ -109,24 +130,21 @@ STRUCTURE = (
 
 # Messages as text, for a summary request with its own prompt.
 
-# Characters to which pi cuts tool results that it summarises (since 0.56.3).
-RESULT_CHARS = 2000
-RESULTS_ARE_CUT = "0.56.3"
+RESULT_CHARS = 2000  # to which pi cuts tool results that it summarises
 
 # Messages with the user role that the model sees; pi drops all others.
 _SEEN = {"", "bashExecution", "custom", "branchSummary", "compactionSummary"}
 
 
-def serialise(messages: Iterable[Message], result_chars: int | None = RESULT_CHARS) -> str:
-    """Write messages as text, one block each: pi's ``serializeConversation`` (0.49.3 to 0.73.1).
+def serialise(messages: Iterable[Message], version: str) -> str:
+    """Write messages as text, one block each: pi's ``serializeConversation`` (0.49.3 to 1.6.0).
 
-    A tool's result is cut to ``result_chars`` UTF-16 code units; None, as before pi 0.56.3, means
-    no limit.
+    Tool results are cut to 2,000 UTF-16 code units since 0.56.3; thinking is left out since 1.2.0.
     """
-    return "\n\n".join(block for m in messages for block in _blocks(m, result_chars))
+    return "\n\n".join(block for m in messages for block in _blocks(m, version))
 
 
-def _blocks(message: Message, result_chars: int | None) -> list[str]:
+def _blocks(message: Message, version: str) -> list[str]:
     def texts(*types: str) -> list[str]:
         return [part.text for part in message.parts if part.type in types]
 
@@ -134,22 +152,26 @@ def _blocks(message: Message, result_chars: int | None) -> list[str]:
         text = "".join(texts("text")) if message.origin in _SEEN else ""
         return [f"[User]: {text}"] if text else []
     if message.role == "tool":
-        text = "".join(texts("text", "tool_result"))
-        more = utf16_length(text) - result_chars if result_chars is not None else 0
-        if result_chars is not None and more > 0:
-            cut = head(text, result_chars)
-            text = f"{cut}\n\n[... {more} more characters truncated]"
+        text = _shortened("".join(texts("text", "tool_result")), version)
         return [f"[Tool result]: {text}"] if text else []
+    calls = [_call(part) for part in message.parts if part.type == "tool_call"]
+    thinking = [] if follows(version, "thinking is left out") else texts("thinking")
     labelled = (
-        ("[Assistant thinking]: ", "\n", texts("thinking")),
+        ("[Assistant thinking]: ", "\n", thinking),
         ("[Assistant]: ", "\n", texts("text")),
-        (
-            "[Assistant tool calls]: ",
-            "; ",
-            [_call(p) for p in message.parts if p.type == "tool_call"],
-        ),
+        ("[Assistant tool calls]: ", "; ", calls),
     )
     return [label + between.join(pieces) for label, between, pieces in labelled if pieces]
+
+
+def _shortened(text: str, version: str) -> str:
+    more = utf16_length(text) - RESULT_CHARS
+    if more <= 0 or not follows(version, "results are cut"):
+        return text
+    cut = head(text, RESULT_CHARS)
+    if follows(version, "characters stay whole") and LONE.match(cut[-1]):
+        cut = cut[:-1]
+    return f"{cut}\n\n[... {more} more characters truncated]"
 
 
 def _call(part: Part) -> str:
@@ -174,7 +196,7 @@ def _arguments(text: str) -> list[tuple[str, str]]:
     return [(name, as_json(value)) for name, value in values.items()]
 
 
-# Literals of pi (0.49.3 to 0.73.1).
+# Literals of pi (0.49.3 to 1.6.0).
 NO_HISTORY = "No prior history."
 SPLIT_TURN = "\n\n---\n\n**Turn Context (split turn):**\n\n"
 
@@ -192,9 +214,34 @@ def lines(parts: Iterable[Part]) -> list[Part]:
     return apart
 
 
-def result_chars(version: str) -> int | None:
-    """Return the characters of a tool result in a version's summary requests; None for no limit."""
-    return RESULT_CHARS if is_at_least(version, RESULTS_ARE_CUT) else None
+# Of pi-ai 1.6.0: characters per token and of the system prompt, for the size of a request; margins
+# between it, its answer and the window; tokens of an answer where a model does not say them.
+_CHARS, _SYSTEM_CHARS = 3.5, 310
+_MARGIN, _SHARE, _AMPLE = 4096, 0.15, 32_768
+_OUTPUT = 16_384
+
+
+def longest_summary(text: str, window: int, output: int) -> int:
+    """Return the limit of a summary: that of the model's answers, or what the window has left.
+
+    As ``clampMaxTokensToContext`` (pi-ai 1.6.0). At least 1, which no summary fits into.
+
+    Parameters
+    ----------
+    text
+        The request.
+    window, output
+        Tokens of the model's window and of its longest answer.
+    """
+    size = math.ceil(_SYSTEM_CHARS / _CHARS) + math.ceil(utf16_length(text) / _CHARS)
+    room = window - size - max(_MARGIN, math.ceil(size * _SHARE))
+    if room < _AMPLE:
+        room = min(_AMPLE, window - size - _MARGIN)
+    return min(output, max(1, room))
+
+
+class NoSummary(Exception):  # noqa: N818
+    """A request for a summary was refused, or its answer was cut off (since 0.84.3)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,53 +266,80 @@ class Scribe:
     ) -> list[Part] | None:
         """Request a summary; None if the provider refuses because the window is too small."""
         request = self._request(messages, previous, _instructions(previous, focus), 0.8)
-        # Counting is skipped where possible: a token has at least one character.
-        text, window = request.transcript + request.instructions, self.host.window
-        if len(text) > window and self.host.count(text) > window:
-            return None
-        return self._ask(request)
+        return self._ask(request) if self._fits(request) else None
 
-    def prefix(self, messages: Sequence[Message]) -> list[Part]:
+    def prefix(self, messages: Sequence[Message], focus: str = "") -> list[Part]:
         """Request a summary of the first part of a turn: ``generateTurnPrefixSummary``."""
-        return self._ask(self._request(messages, (), PREFIX, 0.5))
+        headed = follows(self.version, "a split turn has headings")
+        focus = focus if follows(self.version, "a split turn has a focus") else ""
+        instructions = _focused(BEGINNING if headed else PREFIX, focus)
+        return self._ask(self._request(messages, (), instructions, 0.5))
 
     def _request(
         self, messages: Sequence[Message], previous: Sequence[Part], instructions: str, share: float
     ) -> SummaryRequest:
         transcript = ""
         if self.rides == "fresh":
-            written = serialise(messages, result_chars(self.version))
-            transcript = f"<conversation>\n{written}\n</conversation>"
-            if before := text_of(previous):
-                transcript += f"\n\n<previous-summary>\n{before}\n</previous-summary>"
+            headed = instructions.startswith(BEGINNING)
+            transcript = self._written(messages, previous, headed)
+        limit = math.floor(share * self.reserve)
+        if follows(self.version, "summaries are not capped"):
+            text, model = f"{transcript}\n\n{instructions}", self.host.model
+            limit = longest_summary(text, self.host.window, model.max_output or _OUTPUT)
         return SummaryRequest(
             tuple(messages),
-            math.floor(share * self.reserve),
+            limit,
             tuple(part for part in previous if part.sources),
             instructions,
             transcript,
             self.rides,
+            marked=self.rides == "live" or not follows(self.version, "summaries are unmarked"),
         )
 
+    def _written(self, messages: Sequence[Message], previous: Sequence[Part], headed: bool) -> str:
+        written = serialise(messages, self.version)
+        if headed:
+            return f"# Conversation\n{written}"
+        transcript = f"<conversation>\n{written}\n</conversation>"
+        if before := text_of(previous):
+            transcript += f"\n\n<previous-summary>\n{before}\n</previous-summary>"
+        return transcript
+
     def _ask(self, request: SummaryRequest) -> list[Part]:
-        return lines(self.host.summarize(self.view, request))
+        strict, count = follows(self.version, "cut summaries are refused"), self.host.count
+        if strict and not self._fits(request):
+            raise NoSummary
+        summary = self.host.summarize(self.view, request)
+        if strict and max(1, sum(map(count, summary))) >= request.max_tokens:
+            raise NoSummary
+        return lines(summary)
+
+    def _fits(self, request: SummaryRequest) -> bool:
+        """Whether the window has room for a request with a prompt of its own."""
+        # Counting is skipped where possible: a token has at least one character.
+        text, window = request.transcript + request.instructions, self.host.window
+        return len(text) <= window or self.host.count(text) <= window
 
 
 def _instructions(previous: Sequence[Part], focus: str) -> str:
-    instructions = UPDATE if text_of(previous) else FIRST
+    return _focused(UPDATE if text_of(previous) else FIRST, focus)
+
+
+def _focused(instructions: str, focus: str) -> str:
     return f"{instructions}\n\nAdditional focus: {focus}" if focus else instructions
 
 
 def pi_summary(scribe: Scribe, prepared: Preparation, focus: str = "") -> list[Part]:
     """Summarise a history, and separately the first part of a split turn.
 
-    As pi's ``compact`` (0.49.3 to 0.73.1), without file lists. If a turn is split and no messages
-    precede it, the previous summary is dropped. If no turn is split and there is nothing to
-    summarise, a summary is requested nevertheless.
+    As pi's ``compact`` (0.49.3 to 1.6.0), without file lists. If a turn is split and no messages
+    precede it, the previous summary is dropped; since 0.87.0 it stays. If no turn is split and
+    there is nothing to summarise, a summary is requested nevertheless.
     """
     if not (prepared.split and prepared.prefix):
         return scribe.history(prepared.history, prepared.previous, focus)
-    before = [plain(NO_HISTORY)]
+    stays = follows(scribe.version, "previous summaries stay") and text_of(prepared.previous)
+    before = list(prepared.previous) if stays else [plain(NO_HISTORY)]
     if prepared.history:
         before = scribe.history(prepared.history, prepared.previous, focus)
-    return [*before, plain(SPLIT_TURN), *scribe.prefix(prepared.prefix)]
+    return [*before, plain(SPLIT_TURN), *scribe.prefix(prepared.prefix, focus)]

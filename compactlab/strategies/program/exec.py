@@ -220,6 +220,7 @@ class _Line:
             request.transcript or self._written(request, messages, carried),
             request.rides,
             request.waits,
+            request.marked,
         )
         count = blocks_of(host.model.tokenizer).tokenizer.part
         return Summary(tuple(summary_part(p, count(p)) for p in host.summarize(view, asked)))

@@ -231,6 +231,9 @@ class Summarize(Struct, tag="summarize", frozen=True, forbid_unknown_fields=True
         Literal["live", "fresh"], Meta(description="On the live prompt, or with one of its own.")
     ] = "fresh"
     waits: Annotated[bool, Meta(description="Whether the agent waits for it.")] = True
+    marked: Annotated[
+        bool, Meta(description="Whether it is marked for the cache, where marks are needed.")
+    ] = True
 
 
 class Turn(Struct, tag="turn", frozen=True, forbid_unknown_fields=True):

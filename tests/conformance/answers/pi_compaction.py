@@ -10,20 +10,24 @@ from compactlab.sim.core.view import View
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.host import Host, Services
 from compactlab.sim.replay.summarize import SummaryRequest
+from compactlab.strategies.mechanisms.estimate import estimate_pictured
+from compactlab.strategies.pi.compaction import AutoCompact, budgets
 from compactlab.strategies.pi.preparation import (
     Files,
     Preparation,
     file_section,
     find_cut_point,
+    follows,
     prepare,
 )
 from compactlab.strategies.pi.summary import (
+    BEGINNING,
     FIRST,
     PREFIX,
     UPDATE,
     Scribe,
+    longest_summary,
     pi_summary,
-    result_chars,
     serialise,
     text_of,
 )
@@ -31,17 +35,19 @@ from tests.conformance.answers import Answer, Excluded
 from tests.conformance.answers.pi_tokens import tokens_of
 from tests.conformance.busy import under
 from tests.conformance.pi import entries, message_of, messages
+from tests.conformance.pi import message as converted
 from tests.conformance.vectors import Case
 
 BUSY = under("auto_compact(reserve_tokens_floor=0, keep_recent_tokens=4000)")
-KINDS = {FIRST: "initial", UPDATE: "update", PREFIX: "turn_prefix"}
+NEWEST = under("pi")
+KINDS = {FIRST: "initial", UPDATE: "update", PREFIX: "turn_prefix", BEGINNING: "turn_prefix"}
 FOCUS = "\n\nAdditional focus: "
 
 
 def cut_point(case: Case) -> Any:
     session = entries(case.named("sessions", "entries"))
     start, end = case.input["startIndex"], case.input["endIndex"]
-    cut = find_cut_point(session, start, end, case.input["keepRecentTokens"])
+    cut = find_cut_point(session, start, end, case.input["keepRecentTokens"], case.version)
     return {
         "firstKeptEntryIndex": cut.first_kept,
         "turnStartIndex": cut.turn_start,
@@ -66,8 +72,8 @@ def preparation(case: Case) -> Any:
         return None
     return {
         "firstKeptEntryId": originals[found.first_kept]["id"],
-        "messagesToSummarize": [told(m, originals) for m in found.history],
-        "turnPrefixMessages": [told(m, originals) for m in found.prefix],
+        "messagesToSummarize": [told(m, originals, case.version) for m in found.history],
+        "turnPrefixMessages": [told(m, originals, case.version) for m in found.prefix],
         "isSplitTurn": found.split,
         "tokensBefore": found.tokens_before,
         "previousSummary": text_of(found.previous) if compacted(originals) else None,
@@ -79,12 +85,15 @@ def preparation(case: Case) -> Any:
     }
 
 
-def told(message: Message, originals: Sequence[Mapping[str, Any]]) -> Any:
+def told(message: Message, originals: Sequence[Mapping[str, Any]], version: str) -> Any:
     """Write a message as the vectors do: by its entry, or what was made of an entry."""
     place = int(message.id)
-    if originals[place]["type"] == "message":
+    if originals[place]["type"] != "message":
+        made = {"$made": place, "tokens": estimate_pictured(message)}
+        return made if follows(version, "edits") else message_of(originals[place])
+    if message.parts == converted(originals[place]["message"], message.id).parts:
         return {"$entry": place}
-    return message_of(originals[place])
+    return {"$edited": place, "tokens": estimate_pictured(message)}
 
 
 def compacted(originals: Sequence[Mapping[str, Any]]) -> bool:
@@ -102,6 +111,8 @@ class Stub:
         number, kind = len(self.calls) + 1, KINDS[instructions]
         conversation, _, rest = request.transcript.partition("\n</conversation>")
         previous = rest.partition("<previous-summary>\n")[2]
+        for heading in ("<conversation>\n", "# Conversation\n"):
+            conversation = conversation.removeprefix(heading)
         self.calls.append(
             {
                 "call": number,
@@ -109,7 +120,8 @@ class Stub:
                 "maxTokens": request.max_tokens,
                 "previousSummary": previous.removesuffix("\n</previous-summary>") or None,
                 "additionalFocus": focus or None,
-                "conversation": conversation.removeprefix("<conversation>\n"),
+                "conversation": conversation,
+                **({} if request.marked else {"cacheRetention": "none"}),
             }
         )
         return (Part("text", f"SUMMARY-{number}({kind})", "synthetic", ()),)
@@ -135,12 +147,33 @@ def compaction(case: Case) -> Any:
     }
 
 
+def limit(case: Case) -> Any:
+    text, window = "x" * case.input["characters"], case.input["contextWindow"]
+    return longest_summary(text, window, case.input["maxTokens"])
+
+
+def settings(case: Case) -> Any:
+    given, defaults = case.input["compaction"], AutoCompact()
+    ordinary = {
+        "reserveTokens": defaults.reserve_tokens,
+        "keepRecentTokens": defaults.keep_recent_tokens,
+        **given,
+    }
+    names = ("reserveTokens", "keepRecentTokens")
+    overrides = [
+        (model, *(own.get(name, ordinary[name]) for name in names))
+        for model, own in given.get("modelOverrides", {}).items()
+    ]
+    found = budgets(*(ordinary[name] for name in names), overrides, case.input["model"])
+    return dict(zip(names, found, strict=True))
+
+
 def lists(files: Files) -> dict[str, list[str]]:
     return {"readFiles": list(files.only_read), "modifiedFiles": list(files.modified)}
 
 
 def serialised(case: Case) -> Any:
-    return serialise(messages(case.named("conversations")), result_chars(case.version))
+    return serialise(messages(case.named("conversations")), case.version)
 
 
 def file_operations(case: Case) -> Any:
@@ -162,5 +195,7 @@ ANSWERS = [
     Answer("prepareCompaction", preparation, (prepare, find_cut_point), BUSY),
     Answer(COMPACT, compaction, (pi_summary, Scribe.history, Scribe.prefix, prepare), BUSY),
     Answer("serializeConversation(convertToLlm(messages))", serialised, (serialise,), BUSY),
+    Answer("clampMaxTokensToContext", limit, (longest_summary,), NEWEST),
+    Answer("getCompactionSettings", settings, (budgets,), NEWEST),
     Answer("computeFileLists + formatFileOperations", file_operations, (file_section,), BUSY),
 ]

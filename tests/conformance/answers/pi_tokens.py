@@ -6,8 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from compactlab.sim.core.message import Message
-from compactlab.strategies.mechanisms.estimate import estimate, estimate_context, usage_tokens
+from compactlab.strategies.mechanisms.estimate import (
+    estimate,
+    estimate_context,
+    estimate_pictured,
+    usage_tokens,
+)
 from compactlab.strategies.pi.compaction import AutoCompact, raised_reserve, should_compact
+from compactlab.strategies.pi.preparation import is_at_least
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.numbers import natural
@@ -41,7 +47,8 @@ def reported(originals: list[Mapping[str, Any]]) -> Callable[[Message], float | 
 
 
 def estimate_tokens(case: Case) -> Any:
-    return estimate(message(case.input["message"]))
+    pictured = is_at_least(case.version, "0.79.0")
+    return (estimate_pictured if pictured else estimate)(message(case.input["message"]))
 
 
 def calculate_context_tokens(case: Case) -> Any:

@@ -9,6 +9,7 @@ from compactlab.strategies.pi.preparation import CutPoint, Entry, find_cut_point
 
 SCRIPT = st.text("umaco", max_size=12)
 ADDED = {"m": "custom_message"}
+OLD, NEW = "0.73.1", "1.6.0"
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def session(moment):
 
 
 def kept(entries: list[Entry], tokens: float) -> str:
-    cut = find_cut_point(entries, 0, len(entries), tokens)
+    cut = find_cut_point(entries, 0, len(entries), tokens, OLD)
     return " ".join(entry.id for entry in entries[cut.first_kept :])
 
 
@@ -55,7 +56,7 @@ def test_where_the_budget_is_reached_inside_of_results_at_the_end_nothing_is_cut
     session, script, tokens
 ):
     entries = session(script)
-    assert find_cut_point(entries, 0, len(entries), tokens) == CutPoint(0)
+    assert find_cut_point(entries, 0, len(entries), tokens, OLD) == CutPoint(0)
 
 
 @pytest.mark.parametrize(
@@ -70,16 +71,31 @@ def test_where_the_budget_is_reached_inside_of_results_at_the_end_nothing_is_cut
 )
 def test_a_cut_inside_of_a_turn_splits_it(session, script, tokens, cut):
     entries = session(script)
-    assert find_cut_point(entries, 0, len(entries), tokens) == cut
+    assert find_cut_point(entries, 0, len(entries), tokens, OLD) == cut
 
 
 def test_a_cut_before_what_an_extension_says_is_a_split_of_nothing(session):
     entries = session("uaama")
-    assert find_cut_point(entries, 0, 5, 100) == CutPoint(3, 3, True)
+    assert find_cut_point(entries, 0, 5, 100, OLD) == CutPoint(3, 3, True)
 
 
 def test_what_an_extension_says_weighs_nothing_here(session):
     assert kept(session("uamm" + "ua", sizes={"m3": 9000, "m4": 9000}), 300) == "a2 m3 m4 u5 a6"
+
+
+@pytest.mark.parametrize(
+    ("script", "tokens", "cut"),
+    [
+        ("uacr", 100, CutPoint(2, 0, True)),  # large results at the end keep their call
+        ("uac2rr", 200, CutPoint(2, 0, True)),
+        ("uama", 150, CutPoint(2)),  # what an extension says begins a turn, and counts
+        ("umaa", 100, CutPoint(3, 1, True)),
+        ("uaua", 9000, CutPoint(0)),
+    ],
+)
+def test_in_1_6_0_all_roles_count_and_calls_stay(session, script, tokens, cut):
+    entries = session(script)
+    assert find_cut_point(entries, 0, len(entries), tokens, NEW) == cut
 
 
 def test_bookkeeping_before_the_cut_is_kept_with_it(session):
@@ -98,7 +114,7 @@ def test_a_cut_does_not_go_back_over_a_compaction(session):
 @given(script=SCRIPT, tokens=st.integers(0, 1500))
 def test_a_tail_does_not_go_beyond_the_message_that_crosses(moment, script, tokens):
     entries = [Entry(m.id, "message", m) for m in moment(script, size=400).messages]
-    cut, *_ = find_cut_point(entries, 0, len(entries), tokens)
+    cut, *_ = find_cut_point(entries, 0, len(entries), tokens, OLD)
     tail = [entry.message for entry in entries[cut + 1 :]]
     first = next((n for n, entry in enumerate(entries) if entry.message.role != "tool"), 0)
     assert cut == first or sum(map(estimate, tail)) < max(tokens, 1)

@@ -3,7 +3,13 @@
 import pytest
 
 from compactlab.sim.core.message import Message, verbatim
-from compactlab.strategies.pi.summary import serialise
+from compactlab.strategies.pi import summary
+
+NEWEST = "1.6.0"
+
+
+def serialise(told, version: str = "0.73.1") -> str:
+    return summary.serialise(told, version)
 
 
 def message(role: str, *parts: tuple[str, str]) -> Message:
@@ -57,13 +63,20 @@ def test_the_users_words_are_never_cut():
     assert len(serialise([message("user", ("text", "x" * 5000))])) == 5008
 
 
-def test_half_of_a_pair_of_surrogates_may_be_left():
-    text = serialise([message("tool", ("tool_result", "x\N{ROCKET}y"))], 2)
-    assert text == "[Tool result]: x\ud83d\n\n[... 2 more characters truncated]"
+def test_half_of_a_pair_of_surrogates_may_be_left_before_1_5_1():
+    long = [message("tool", ("tool_result", "x" * 1999 + "\N{ROCKET}y"))]
+    assert serialise(long).endswith("xx\ud83d\n\n[... 2 more characters truncated]")
+    assert serialise(long, NEWEST).endswith("xx\n\n[... 2 more characters truncated]")
 
 
-def test_results_can_be_written_in_full():
-    assert len(serialise([message("tool", ("tool_result", "x" * 5000))], None)) == 5015
+def test_results_are_written_in_full_before_0_56_3():
+    assert len(serialise([message("tool", ("tool_result", "x" * 5000))], "0.49.3")) == 5015
+
+
+def test_thinking_is_left_out_since_1_2_0():
+    thought = [message("assistant", ("thinking", "hm"), ("text", "so"))]
+    assert serialise(thought, NEWEST) == "[Assistant]: so"
+    assert serialise([message("assistant", ("thinking", "hm"))], NEWEST) == ""
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from compactlab.sim.core.message import Part, Source, plain
 from compactlab.sim.replay.host import Services
 from compactlab.strategies.pi.preparation import Files, Preparation
 from compactlab.strategies.pi.summary import (
+    BEGINNING,
     FIRST,
     NO_HISTORY,
     PREFIX,
@@ -15,7 +16,6 @@ from compactlab.strategies.pi.summary import (
     UPDATE,
     Scribe,
     pi_summary,
-    result_chars,
     text_of,
 )
 
@@ -77,12 +77,11 @@ def test_a_request_on_the_live_prompt_brings_only_instructions(asking):
     assert (request.transcript, request.instructions, request.max_tokens) == ("", PREFIX, 500)
 
 
-@pytest.mark.parametrize(("version", "chars"), [("0.49.3", None), ("0.56.3", 2000)])
-def test_results_are_cut_since_0_56_3(asking, version, chars):
+@pytest.mark.parametrize(("version", "are"), [("0.49.3", False), ("0.56.3", True)])
+def test_results_are_cut_since_0_56_3(asking, version, are):
     now = asking("ucr", version=version, sizes={"r3": 5000})
     now.scribe.history(now.messages)
-    assert result_chars(version) == chars
-    assert ("more characters truncated" in now.requests[0].transcript) is (chars is not None)
+    assert ("more characters truncated" in now.requests[0].transcript) is are
 
 
 def test_focus_stands_at_the_end(asking):
@@ -111,6 +110,14 @@ def test_with_no_history_before_that_turn_the_previous_summary_is_thrown_away(as
     assert text_of(parts) == f"{NO_HISTORY}{SPLIT_TURN}summary 1"
     assert "so far" not in now.requests[0].transcript
     assert len(now.requests) == 1
+
+
+def test_since_0_87_0_it_stays(asking):
+    now = asking(version="1.6.0")
+    parts = pi_summary(now.scribe, prepared((), now.messages, [NOTES], True))
+    assert text_of(parts) == f"so far{SPLIT_TURN}summary 1"
+    (request,) = now.requests
+    assert (request.transcript[:15], request.instructions) == ("# Conversation\n", BEGINNING)
 
 
 def test_where_there_is_nothing_to_summarise_a_summary_is_asked_for_all_the_same(asking):
