@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from compactlab.llm.request import Request, Turn
 from compactlab.reports.probe.actions import action_of
 from compactlab.reports.probe.evaluator import Samples, Scored, with_scores
@@ -26,9 +24,15 @@ Evaluate = Callable[..., dict[str, Any]]
 JSON = ("--format", "json")
 
 
+_EXPORTED: dict[tuple[object, ...], str] = {}
+
+
 def exported(probe: Probe, *more: object) -> list[dict[str, Any]]:
-    assert probe("--export", "samples.jsonl", *more).code == 0
-    return [json.loads(line) for line in Path("samples.jsonl").read_text().splitlines()]
+    """The samples, exported once."""
+    if more not in _EXPORTED:
+        assert probe("--export", "samples.jsonl", *more).code == 0
+        _EXPORTED[more] = Path("samples.jsonl").read_text()
+    return [json.loads(line) for line in _EXPORTED[more].splitlines()]
 
 
 def evaluated(
@@ -193,23 +197,19 @@ def test_a_log_that_does_not_fit_changes_nothing_and_says_why(probe: Probe) -> N
     assert probe("--log", "none.json").code == 2
 
 
-@pytest.mark.parametrize(
-    "counts",
-    [
+def test_what_could_not_be_read_again_is_not_recorded(probe: Probe) -> None:
+    good = evaluated(exported(probe), finds(session()))
+    for counts in (
         {"input_tokens": -5},
         {"output_tokens": -5},
         {"input_tokens": 10**18},
         {"output_tokens": 10**30},
         {"input_tokens": 10**12, "input_tokens_cache_read": 10**12},
-    ],
-)
-def test_what_could_not_be_read_again_is_not_recorded(probe: Probe, counts: dict[str, int]) -> None:
-    samples = exported(probe)
-    good = evaluated(samples, finds(session()))
-    bad = json.loads(json.dumps(good))
-    bad["samples"][-1]["output"]["usage"] |= counts
-    assert probe(*log(bad)).code == 2
-    assert not Path("answers", "gpt-5-mini.jsonl").exists()
+    ):
+        bad = json.loads(json.dumps(good))
+        bad["samples"][-1]["output"]["usage"] |= counts
+        assert probe(*log(bad)).code == 2, counts
+        assert not Path("answers", "gpt-5-mini.jsonl").exists()
     assert probe(*log(good)).code == 0
 
 
@@ -239,13 +239,15 @@ def test_to_export_to_read_a_log_and_to_ask_are_different_ways(probe: Probe) -> 
     assert not Path("answers").exists()
 
 
-@pytest.mark.parametrize(("value", "number"), [("P", "0.5"), (0.25, "0.25"), (True, "1")])
-def test_scores_are_numbers_as_inspect_has_them(probe: Probe, value: object, number: str) -> None:
+def test_scores_are_numbers_as_inspect_has_them(probe: Probe) -> None:
     given = evaluated(exported(probe), finds(session()))
     for sample in given["samples"]:
-        sample["scores"] = {"mine": {"value": value}}
+        sample["scores"] = {"part": {"value": "P"}, "share": {"value": 0.25}, "y": {"value": True}}
     done = probe(*log(given))
-    assert cells(done.out, "mine") == [number] * 4
+    numbers = {"part": "0.5", "share": "0.25", "y": "1"}
+    assert {name: cells(done.out, name) for name in numbers} == {
+        name: [number] * 4 for name, number in numbers.items()
+    }
 
 
 def test_a_conversation_counts_once_however_much_is_asked_of_it() -> None:

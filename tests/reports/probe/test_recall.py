@@ -51,17 +51,19 @@ def test_a_reader_that_knows_nothing_is_too_weak(probe: Probe) -> None:
     assert data(probe(*JSON))["too_weak"]
 
 
-@pytest.mark.parametrize("form", ["table", "json", "csv", "md"])
-def test_what_was_recorded_replays_to_the_byte_without_the_server(probe: Probe, form: str) -> None:
-    more = ("--judge", "gpt-5-mini", "--draws", 2, "--format", form, "--summarizer")
+def test_what_was_recorded_replays_to_the_byte_without_the_server(probe: Probe) -> None:
+    more = ("--judge", "gpt-5-mini", "--draws", 2, "--summarizer")
     with reading(finds(session())) as server:
-        asked = probe(*at(server.url), *more, LLM.format(f", base_url='{server.url}/v1'"))
+        asked = probe(*at(server.url), *JSON, *more, LLM.format(f", base_url='{server.url}/v1'"))
         count = len(server.asked)
     assert (asked.code, count > 0) == (0, True)
     assert f"asked for {count} new answers" in asked.err
     before = files(Path("answers"))
-    again = probe(*more, LLM.format(""))
+    again = probe(*JSON, *more, LLM.format(""))
     assert (again.code, again.out, again.err) == (0, asked.out, "")
+    for form in ("table", "csv", "md"):
+        shown = probe("--format", form, *more, LLM.format(""))
+        assert (shown.code, shown.err) == (0, "")
     assert files(Path("answers")) == before
 
 
