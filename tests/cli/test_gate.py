@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -16,6 +17,7 @@ import pytest
 import compactlab
 from compactlab.reports.gate.baseline import GATED
 from compactlab.sim.store.results import Results
+from tests.cli.conftest import called
 
 MINE = """
 from dataclasses import dataclass
@@ -54,12 +56,18 @@ def elsewhere(monkeypatch):
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
 
 
-@pytest.fixture
-def baseline(cli, store, tmp_path):
+@pytest.fixture(scope="module")
+def kept(store, tmp_path_factory):
     """The baseline of the store."""
-    file = tmp_path / "baseline.json"
-    assert cli("baseline", store, "-o", file).code == 0
+    file = tmp_path_factory.mktemp("kept") / "baseline.json"
+    assert called("baseline", store, "-o", file).code == 0
     return file
+
+
+@pytest.fixture
+def baseline(kept, tmp_path):
+    """A copy of it, which a test may change."""
+    return Path(shutil.copy(kept, tmp_path))
 
 
 @pytest.fixture

@@ -25,6 +25,8 @@ from tests.llm.server import Endpoint, serving
 STORY = "coding_agent(turns=4, tokens=20000)"
 KEY = "sk-made-for-this-test-0123456789abcdef"
 LLM = "llm(model='gpt-5-mini')"
+# Whose summaries are asked for and how often: that is told by one replay, in the open loop.
+ONCE = ("--loop", "open", "--no-controls", "--metrics", "money")
 ASKING = "auto_compact(reserve_tokens=4000, keep_recent_tokens=2000)"
 STORED = Path(__file__).parents[1] / "llm" / "recorded"
 Command = Callable[..., Outcome]
@@ -46,7 +48,7 @@ def run(compactlab: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     def call(*more: object) -> Outcome:
         return compactlab(
             "run", "--conversations", STORY, "--window", 12_000, "--strategies", "claude_code",
-            "--strategies", "keep_all", "--jobs", 1, *more,
+            "--strategies", "keep_all", "--jobs", 1, *ONCE, *more,
         )  # fmt: skip
 
     return call
@@ -190,6 +192,7 @@ def test_an_experiment_file_names_the_folder_and_cannot_ask(
     file = tmp_path / "sub" / "e.toml"
     text = (
         f'conversations = ["{STORY}"]\nstrategies = ["claude_code", "keep_all"]\nwindow = 12000\n'
+        'loop = "open"\ncontrols = false\nmetrics = ["money"]\n'
         'answers = "a"\nout = "two"\n[[summarizer]]\nname = "llm"\nmodel = "gpt-5-mini"\n'
     )
     file.write_text(text)

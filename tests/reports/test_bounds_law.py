@@ -7,6 +7,7 @@ told is not known, and nobody is named in its place.
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -21,10 +22,11 @@ from compactlab.reports.analysis.comparison import BOUNDS, Row
 from compactlab.reports.analysis.contrast import Contrast
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
+from tests.conftest import EVERY
 from tests.reports.conftest import ALONE, CUT, KEPT, Prompts, make, store
 from tests.reports.spoken import only
 
-SUBSETS = 200
+SUBSETS = 200 if EVERY in os.environ else 50
 STRATEGIES = (
     "keep_all", "keep_none", "as_recorded", "random_keep", "oracle",
     "pair_safe_window", "tool_groups", "token_budget", "observation_masking", "recency_buffer",
