@@ -86,7 +86,7 @@ def generated() -> str:
         parts += [f"## {scenario}"]
         picture = f"{newest}/{scenario}.svg"
         if (STORED / picture).is_file():
-            parts.append(f"![Cost against fact recall in {scenario}](results/{picture})")
+            parts.append(f"![Cost and recall in {scenario}](results/{picture})")
         parts.append(table([row for row in rows if row["front"] or row["label"] == "keep_all"]))
     if older:
         links = ", ".join(f"[{each}](results/{each}.parquet)" for each in older)

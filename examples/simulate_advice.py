@@ -1,6 +1,6 @@
 """How often a recommendation is wrong, and how often one is found: worlds whose truth is planted.
 
-``python examples/simulate_advice.py`` prints the tables of docs/statistics.md, section "The
+``python examples/simulate_advice.py`` prints the tables that docs/statistics.md sums up in "The
 recommendation"; ``--runs`` sets how many experiments. The same numbers on every machine.
 
 A world says how much each strategy misses of each conversation's needs, with its own summaries and
