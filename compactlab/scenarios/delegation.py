@@ -23,7 +23,7 @@ class _Lead(World):
 
 @dataclass(frozen=True)
 class Delegation(Story):
-    """A user has an agent run a garden's season: it works, hands work out, asks and finishes tasks.
+    """A user has an agent run a garden's season: it works, delegates, asks and finishes tasks.
 
     The four failures of docs/concepts.md can be seen in it. The user asks for tasks (open loops);
     four in five end in a fact of type done, by which the agent says what came of them. The result

@@ -108,7 +108,7 @@ class _Watch(World):
 
 @dataclass(frozen=True)
 class Repetitions(Story):
-    """A user watches a build with an agent, and repeatedly asks, pastes and reads the same content.
+    """A user and an agent watch a build, and repeatedly ask, paste and read the same content.
 
     Half of the requests repeat one of the last three verbatim. Five files and two logs are read
     many times: seven times in ten, one line of a file differs, or a log has a few more lines. A

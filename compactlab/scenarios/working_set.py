@@ -51,7 +51,7 @@ class _Rotation(World):
 
 @dataclass(frozen=True)
 class WorkingSet(Story):
-    """An agent brings twelve files into line with each other, and reads them in rotation.
+    """An agent makes twelve files consistent, and reads them in rotation.
 
     Each change of one of twelve files has to be checked against the others, so the agent begins
     again when it has read the last one. If the working set, the summary and the system prompt do

@@ -318,7 +318,7 @@ _MAX_TOKENS = 16_000  # the original sets no limit
 
 @dataclass(frozen=True)
 class EventRanges(Strategy):
-    """Summarise every few turns, with some turns of overlap, or when the prompt has grown so large.
+    """Summarise every few turns, with some overlap, or when the prompt is too large.
 
     After Google's Agent Development Kit (google-adk 2.13.0, ``EventsCompactionConfig``); exact are
     the choice of the range and what a prompt shows of it, for messages as events. After every

@@ -353,7 +353,7 @@ _BREAKS = {
 
 @dataclass(frozen=True)
 class ToolGroups(Strategy):
-    """Leave out whole groups: a message, or a call with its results; or tell old results in one.
+    """Drop whole groups (a message, or a call with its results), or collapse old results.
 
     After the compaction strategies of agent-framework-core 1.23.0, which mark messages as left
     out in the session, exactly but for where tokens come from: they are its estimate, a quarter

@@ -42,7 +42,7 @@ class Prepared(NamedTuple):
 
 @dataclass(frozen=True)
 class BackgroundCompaction(Strategy):
-    """Ask for a summary at four fifths of the window, work on, and put it in some calls later.
+    """Ask for a summary at 80 % of the window, keep working, and insert it some calls later.
 
     After the infinite sessions of GitHub's Copilot SDK: it starts at 80 % of the window and waits
     at 95 % (``backgroundCompactionThreshold``, ``bufferExhaustionThreshold``; its documentation,

@@ -176,7 +176,7 @@ ATTEMPTS = 3
 
 @dataclass(frozen=True)
 class FullSummary(Strategy):
-    """Summarise everything when the window is nearly full, and attach files anew.
+    """Summarise everything when the window is nearly full, and attach files again.
 
     After Claude Code's auto-compaction, as its documentation and the community describe it (2026;
     the program is closed): it is time at the effective window, which is the window less what a
@@ -286,7 +286,7 @@ class FullSummary(Strategy):
 
 @dataclass(frozen=True)
 class ClaudeCode(Agent):
-    """Claude Code: the whole conversation becomes one summary, and files are read again.
+    """Claude Code: summarise the whole conversation, then read its files again.
 
     After its documentation and what its users found out (see ``full_summary``), 2026; its source
     is not public, so nothing is exact. Left out: the clearing of old outputs inside of the cached

@@ -257,7 +257,7 @@ LEAD = "Context summary:\n\n"
 
 @dataclass(frozen=True)
 class AgenticCompaction(Strategy):
-    """Summarise all but the newest 20,000 tokens, the summary before included.
+    """Summarise all but the newest 20,000 tokens, including the previous summary.
 
     After Cline (``@cline/core`` 0.0.86, 2026). It is time when the request, estimated as a
     token for three characters of JSON and corrected by the last report, has reached nine tenths of
@@ -425,7 +425,7 @@ def _text_chars(message: Message) -> int:
 
 @dataclass(frozen=True)
 class HalfTruncation(Strategy):
-    """Say repeated reads once; if that is not enough, leave out half of the middle.
+    """Keep repeated file reads once; if that is not enough, drop half of the middle.
 
     After Cline's extension before its SDK (cline/cline ``ContextManager.ts``, 01cfde0 and a12c565).
     It is time when the last request and its answer had 160,000 of 200,000 tokens (37,000 of 64,000,
@@ -472,7 +472,7 @@ class HalfTruncation(Strategy):
 
 @dataclass(frozen=True)
 class Cline(Agent):
-    """Cline: at four fifths of the window all but the newest messages is summarised.
+    """Cline: at 81 % of the window, summarise all but the newest messages.
 
     After ``@cline/core`` 0.0.86 (2026), which its command line uses; ``strategy='truncation'`` is
     the extension before, which left out half of the middle. Left out: another model for summaries.

@@ -118,7 +118,7 @@ _LIMIT = 0.9
 
 @dataclass(frozen=True)
 class UserWords(Strategy):
-    """Keep what the user said word for word, the newest first, and a summary at the very end.
+    """Keep the user's words verbatim, the newest first, and end with a summary.
 
     After the local compaction of Codex CLI (codex-rs 0100b10, ``compact.rs``): all that the agent
     said and all that tools returned gives way to one hand-over summary. What the client says at
@@ -242,7 +242,7 @@ def counted_tokens(view: View, host: Host, reasoning: float = REASONING) -> int:
 
 @dataclass(frozen=True)
 class EndpointCompaction(Strategy):
-    """Have the provider compact: the user's words stay, and an item that nobody can read.
+    """Let the provider compact: the user's words stay, with an item that nobody can read.
 
     After the remote compaction of Codex CLI (codex-rs 009bd87, ``compact_remote_v2.rs``): the
     request is the live prompt with the tools and a trigger at its end, so it reads the cache. What
@@ -352,7 +352,7 @@ def _retained(messages: Messages) -> list[Message]:
 
 @dataclass(frozen=True)
 class Codex(Agent):
-    """Codex CLI: the user's words, and after them what the provider or a summary makes of the rest.
+    """Codex CLI: keep the user's words, and have the provider or a summary replace the rest.
 
     For OpenAI's models the provider's endpoint compacts (``supports_remote_compaction``), for
     others Codex itself. After codex-rs at 0100b10 and 009bd87 (2026). Left out: the route without

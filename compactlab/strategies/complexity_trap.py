@@ -28,7 +28,7 @@ _MAX_TOKENS = 4096
 
 @dataclass(frozen=True)
 class TurnCheckpoints(Strategy):
-    """Behind the task, put a checkpoint in the place of the oldest turns, so many at a time.
+    """Replace the oldest turns, several at a time, by a checkpoint after the task.
 
     ``SummarizeEveryNTurns`` of the SWE-agent behind the paper The Complexity Trap (2508.21433,
     its repository at adfaa1a), which calls it LLM-Summary, with N = 21 and M = 10. A turn is an

@@ -44,7 +44,7 @@ END = "\n</context_window>"
 
 @dataclass(frozen=True)
 class ContextWindows(Strategy):
-    """Begin an empty window in place of a summary; notes lead on, and the history can be searched.
+    """Start an empty window instead of summarising, with notes and a search over the history.
 
     A reconstruction of Codex's experimental context management
     (``features.context_management.experimental_mode``; openai/codex pull requests 27488, 29743

@@ -29,7 +29,7 @@ class KeepAll(Strategy):
 
 @dataclass(frozen=True)
 class KeepNone(Strategy):
-    """Send the current turn alone.
+    """Send only the current turn.
 
     Whatever a table shows for this one is what an empty memory is worth.
     """
@@ -42,7 +42,7 @@ class KeepNone(Strategy):
 
 @dataclass(frozen=True)
 class RandomKeep(Strategy):
-    """Keep the current turn, and of what came before each exchange by the toss of a coin.
+    """Keep the current turn, and each earlier exchange with a fixed probability.
 
     A strategy that keeps as much as this one and remembers no more has not chosen at all. Each
     exchange is tossed for once, when its turn is over.
@@ -91,7 +91,7 @@ class RandomKeep(Strategy):
 
 @dataclass(frozen=True)
 class Oracle(Strategy):
-    """Keep the current turn, and of what came before only what a later call will need.
+    """Keep the current turn, and of earlier messages only what later calls need.
 
     What is needed stands in ``host.needs``: the words that recorded actions use, and the places
     where the facts are stated that calls are labelled to use. Of a word that stands in several
@@ -150,7 +150,7 @@ def _begin_with_the_user(messages: Messages, retained: set[int]) -> None:
 
 @dataclass(frozen=True)
 class AsRecorded(Strategy):
-    """Compact where the recording says that its agent did, to what it says was left.
+    """Compact where the recorded agent did, to what the recording says was left.
 
     The session as recorded. On synthetic conversations it keeps everything. A compaction costs what
     the log says; where the log does not say it, it costs nothing, and reports tell how many do.

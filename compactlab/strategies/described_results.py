@@ -89,7 +89,7 @@ def describe(result: Part, call: Part | None) -> str | None:
 
 @dataclass(frozen=True)
 class DescribedResults(Strategy):
-    """Shorten what tools said by rule; where that is not enough, tell the gap in a notice.
+    """Shorten tool results by rule; if that is not enough, drop older answers and say so.
 
     The rules are those of Hermes' passes before its summary (hermes-agent 0.19.0): of results
     repeated word for word (200 characters and more) only the newest stays; old results of more

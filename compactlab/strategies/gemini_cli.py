@@ -367,7 +367,7 @@ def without_thoughts(messages: Messages) -> Messages:
 
 @dataclass(frozen=True)
 class GeminiCli(Agent):
-    """Gemini CLI: at half of the window the older part becomes a snapshot that is verified.
+    """Gemini CLI: at half of the window, summarise the older part and verify the summary.
 
     After v0.61 (2026). Left out: masking of tool outputs by a service of its own, and the newer
     profiles, which render the context anew.

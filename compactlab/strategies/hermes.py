@@ -312,7 +312,7 @@ def _given(messages: Iterable[Message]) -> str:
 
 @dataclass(frozen=True)
 class MiddleSummary(Strategy):
-    """Shorten old uses of tools, and put a summary in the place of the middle.
+    """Shorten old tool calls and results, and replace the middle by a summary.
 
     After Hermes' context compressor (hermes-agent 0.19.0, ``agent/context_compressor.py``), whose
     thresholds, shortening, boundaries and joints it follows exactly. It is time when the last
@@ -499,7 +499,7 @@ def _by_rule(middle: Messages) -> tuple[Part, ...]:
 
 @dataclass(frozen=True)
 class Hermes(Agent):
-    """Hermes Agent: at three quarters of a usual window the middle is summarised.
+    """Hermes Agent: at 75 % of a usual window, summarise the middle.
 
     After hermes-agent 0.19.0 (2026), with the settings of its file of configuration
     (``compression`` and ``model.max_tokens``). Left out: compaction by Codex' app server, other

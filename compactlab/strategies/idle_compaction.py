@@ -107,7 +107,7 @@ def price_of(host: Host) -> Price:
 
 @dataclass(frozen=True)
 class IdleCompaction(Strategy):
-    """Summarise the session in a silence, a minute before what it has in the cache dies.
+    """Summarise while the user is silent, a minute before the cache entry expires.
 
     As users ask for: anthropics/claude-code issue 66115 (2026-06-07), github/copilot-cli issue
     4724 (2026-09-04), kunchenguid/firstmate issue 3336 (2026-08-30), anomalyco/opencode issue 50777

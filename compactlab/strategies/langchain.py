@@ -159,7 +159,7 @@ def _cut(part: Part, text: str, message: Message, end: str) -> Part:
 
 @dataclass(frozen=True)
 class TrimMessages(Strategy):
-    """Send the newest messages that fit a budget, for this request alone.
+    """Send the newest messages that fit a budget, for this request only.
 
     ``trim_messages`` (langchain-core 1.7.2), exactly. By itself it guards no pairs: that needs
     ``start_on=('human',)``, as its documentation recommends. The system prompt stands outside of
@@ -403,7 +403,7 @@ _SCALE = 1.25
 
 @dataclass(frozen=True)
 class RollingSummary(Strategy):
-    """Summarise what is older than the tail, the summary before it included.
+    """Summarise what is older than the tail, including the previous summary.
 
     After LangChain's ``SummarizationMiddleware`` (1.4.7), whose rules of when and where to cut it
     follows exactly: sizes are compared inclusively, tokens are approximated from characters or

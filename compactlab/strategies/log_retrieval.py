@@ -52,7 +52,7 @@ def best(found: Iterable[Passage], tokens: int) -> list[Passage]:
 
 @dataclass(frozen=True)
 class LogRetrieval(Strategy):
-    """Keep the newest messages, and bring back what the log says of the matter in hand.
+    """Keep the newest messages, and retrieve older passages that match the user's words.
 
     The baseline of benchmarks for long conversations: LoCoMo (arXiv 2402.17753), BEAM
     (arXiv 2510.27246) and LongMemEval (arXiv 2410.10813) put the best passages of a history before

@@ -75,7 +75,7 @@ _RESULT_CHARS = 2000
 
 @dataclass(frozen=True)
 class PruneThenSummarize(Strategy):
-    """After each turn erase old tool outputs; when the window fills summarise, and keep a tail.
+    """Clear old tool outputs after each turn; summarise all but a tail when the window fills.
 
     After OpenCode (``session/compaction.ts`` and ``overflow.ts``, 31e22f6). Outputs that are older
     than the newest two turns and the newest 40,000 tokens of outputs are erased if they come to
@@ -224,7 +224,7 @@ def _client_message(id: str, text: str, host: Host) -> Message:
 
 @dataclass(frozen=True)
 class Opencode(Agent):
-    """OpenCode: old outputs are erased, then all but the tail is summarised.
+    """OpenCode: clear old tool outputs, then summarise all but the tail.
 
     After its source at 31e22f6 (2026). Whether it prunes by default changed between versions.
     Left out: plug-ins, but for the reminder that a memory's plug-in adds to the request.

@@ -69,7 +69,7 @@ _TWICE = {
 
 @dataclass(frozen=True)
 class RecentEvents(Strategy):
-    """Send the first messages and the newest, for this request alone.
+    """Send the first messages and the newest, for this request only.
 
     ``RecentEventsCondenser`` (openhands-ai 0.62.0), exactly with ``mended=False``: then the head
     is sent twice while the history fits. Simplified in that an event is a message: the system
@@ -113,7 +113,7 @@ class RecentEvents(Strategy):
 
 @dataclass(frozen=True)
 class AmortizedForgetting(Strategy):
-    """When the history has grown too long, keep the first messages and the newest: half of it.
+    """When the history is too long, keep half of it: the first messages and the newest.
 
     ``AmortizedForgettingCondenser`` (openhands-ai 0.62.0): what is forgotten stays forgotten, so
     the prompt is rewritten once in a while and not at every call. Simplified in that an event is a
@@ -272,7 +272,7 @@ def omitted(result: Result) -> str:
 
 @dataclass(frozen=True)
 class ObservationMasking(Strategy):
-    """Put a line in the place of all but the newest observations; calls and words stay.
+    """Replace all but the newest tool results by one line each; calls and text stay.
 
     ``system="swe-agent"`` is ``LastNObservations`` (SWE-agent at 3ea751c), which the paper The
     Complexity Trap (2508.21433) found to be as good as summaries at half the cost. The original

@@ -231,7 +231,7 @@ _LARGER = MappingProxyType({"size": "the place-holder of a tiny result is longer
 
 @dataclass(frozen=True)
 class ClearToolResults(Strategy):
-    """Put a place-holder in the place of old tool results once the prompt is large.
+    """Replace old tool results by a placeholder once the prompt is large.
 
     ``gate="api"`` is the request option ``clear_tool_uses_20250919`` of Anthropic's API (beta
     ``context-management-2025-06-27``), after its documentation and the types of the Python SDK
@@ -345,7 +345,7 @@ _MAX_TOKENS = 16_000  # the maximum length of a block is not documented
 
 @dataclass(frozen=True)
 class ServerCompaction(Strategy):
-    """Let the provider put a compaction block in front of its answer, and ignore what was before.
+    """Let the provider begin its answer with a compaction block, and ignore all before it.
 
     After ``compact_20260112`` of Anthropic's API (beta ``compact-2026-01-12``), by its
     documentation and the types of the Python SDK (2.12): when a request has more input tokens

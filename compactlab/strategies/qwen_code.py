@@ -286,7 +286,7 @@ _FORMER_SHARE, _FORMER_KEPT = 0.7, 0.3
 
 @dataclass(frozen=True)
 class QwenCode(Agent):
-    """Qwen Code: near the limit the whole history becomes a summary, and files are embedded again.
+    """Qwen Code: near the limit, summarise the whole history and embed its files again.
 
     After ``@qwen-code/qwen-code`` 0.24.4 (2026). Version 0.0 (``@qwen-code/qwen-code-core``
     0.0.14, ``core/client.js``) is Gemini CLI's split with numbers of its own: at 70 % of the window

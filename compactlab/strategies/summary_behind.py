@@ -40,7 +40,7 @@ def whole_front(messages: Sequence[Message], stop: int) -> int:
 
 @dataclass(frozen=True)
 class SummaryBehind(Strategy):
-    """Leave the beginning of a session as it is, and put the summary behind it.
+    """Keep the beginning of the session, and put the summary after it.
 
     After a proposal (anthropics/claude-code issue 94197, 2026-09-14): Claude Code puts the summary
     first and what it attaches again behind it, so that some 97,000 tokens that have not changed are

@@ -190,7 +190,7 @@ def _ends(part: Part, message: Message, place: int) -> tuple[Source, ...]:
 
 @dataclass(frozen=True)
 class PairSafeWindow(Strategy):
-    """After each turn, keep the newest messages, and cut only where a user speaks.
+    """After each turn, keep the newest messages, from a message of the user on.
 
     ``SlidingWindowConversationManager`` (strands-agents 1.62.0), exactly, in place on the
     agent's messages. Where no message of a user is left to cut at, a call with its result behind

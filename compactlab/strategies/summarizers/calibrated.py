@@ -268,7 +268,7 @@ def _table(cls: type[_Table], row: Section) -> _Table:
 
 @dataclass(frozen=True)
 class Calibrated(Unbound):
-    """Draw for each fact whether it stays, by a model fitted to summaries of real agents.
+    """Draw for each fact whether it is kept, by a model fitted to summaries of real agents.
 
     A simulation: how likely a fact stays depends on its kind, on how often and how long ago it
     was said, on the summary before, and on how long this one is, with coefficients that were

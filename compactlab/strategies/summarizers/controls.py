@@ -19,7 +19,7 @@ from compactlab.strategies.summarizers.writer import Knowing, Unbound, fitting
 
 @dataclass(frozen=True)
 class Oracle(Unbound):
-    """Say every fact that a later call needs, as far as the budget goes, and nothing else.
+    """State only the facts that later calls need, as far as the budget goes.
 
     It sees the future: the best that any summary could do, for comparison. Where there are too
     many facts, those come first that are needed soonest. A fact that the messages do not state,
@@ -73,7 +73,7 @@ _SENTENCE = (
 
 @dataclass(frozen=True)
 class Junk(Sized):
-    """Write words without content, as many as a summary has: what remains is the strategy's.
+    """Write words without content, as many as a summary has.
 
     The floor of every comparison of summaries. An empty answer is no floor: strategies refuse it,
     and the length of a summary alone moves the next compaction.
@@ -123,7 +123,7 @@ _QUOTED = 200  # characters of the last message repeated in an answer
 
 @dataclass(frozen=True)
 class Empty(Summarizer):
-    """Say nothing. What a strategy makes of it shows whether it looks at its summaries."""
+    """Write nothing: shows whether a strategy checks its summaries."""
 
     simulated: ClassVar[str] = "a model that answers nothing"
 
@@ -133,7 +133,7 @@ class Empty(Summarizer):
 
 @dataclass(frozen=True)
 class Inflating(Summarizer):
-    """Repeat everything and add more, beyond the budget: longer than what it was given.
+    """Repeat everything and add more, over the budget: longer than its input.
 
     Nothing is forgotten, so only the cost shows what is wrong: strategies that do not look at the
     size of a summary make the prompt larger with every compaction.
@@ -157,7 +157,7 @@ class Inflating(Summarizer):
 
 @dataclass(frozen=True)
 class Failed(Summarizer):
-    """Answer the last message instead of summarising: all but that message is gone.
+    """Answer the last message instead of summarising: everything else is lost.
 
     25 of the 28 summaries that one repository recorded are of this kind (lost-in-compaction, May
     2026, judged by their openings).

@@ -95,7 +95,7 @@ class Case(NamedTuple):
 
 @dataclass(frozen=True)
 class Lossy(Unbound):
-    """Draw for each fact whether it stays, is damaged, keeps an older value, or is lost.
+    """Draw for each fact whether it is kept, damaged, outdated or lost.
 
     A simulation: how much is forgotten is an input here, never a finding; what follows from it
     (cost, re-reading, continuity) is measured. The chances depend on the fact's type and

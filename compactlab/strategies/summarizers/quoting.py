@@ -82,7 +82,7 @@ def _ranks(cosines: Cosines) -> Vector:
 
 @dataclass(frozen=True)
 class Centroid(Extractive):
-    """Quote the units nearest to the centre of all words, in their order, within the budget.
+    """Quote the units nearest to the centroid, in their original order, within the budget.
 
     The centroid value of MEAD (Radev, Jing, Stys and Tam, "Centroid-based summarization of
     multiple documents", Information Processing & Management 40, 2004): the centroid is the mean
@@ -173,7 +173,7 @@ def _rarities(units: Sequence[Unit]) -> list[float]:
 
 @dataclass(frozen=True)
 class Lead(Sized, Quoting):
-    """Quote the oldest sentences and lines until the budget is spent, and never another.
+    """Quote the oldest sentences and lines until the budget is spent.
 
     What units are and how they are written down, see :class:`~.extractive.Extractive`. What the
     first summary says stays for ever, as the lines of the summary before are the oldest.
@@ -208,7 +208,7 @@ def _until_full(
 
 @dataclass(frozen=True)
 class Random(Unbound, Sized):
-    """Quote sentences and lines by chance, in their original order, within the budget.
+    """Quote sentences and lines at random, in their original order, within the budget.
 
     What units are and how they are written down, see :class:`~.extractive.Extractive`. The draws
     depend on the experiment's seed, the conversation and which messages are to be summarised.
