@@ -341,10 +341,10 @@ class EventRanges(Strategy):
     overlap_size
         Turns before them that are summarised with them.
     trigger
-        Tokens of the prompt, or share of the window, at which it is time (``token_threshold``);
+        Tokens of the prompt, or share of the window, at which it acts (``token_threshold``);
         None for never, as in the original.
     event_retention_size
-        Newest events that stay then.
+        Number of newest events that stay then.
     """
 
     does = (Act.SUMMARISE,)

@@ -363,10 +363,10 @@ class ToolGroups(Strategy):
     Parameters
     ----------
     strategy
-        ``context_window``: tell old tool groups in a message each when the tokens exceed
+        ``context_window``: replace old tool groups by a message each when the tokens exceed
         ``tool_eviction_threshold``, then leave out the oldest groups if they still exceed
         ``truncation_threshold``. ``truncation``, by messages; ``sliding_window``;
-        ``selective_tool_call``: leave out old tool groups; ``tool_result``: tell them.
+        ``selective_tool_call``: drop old tool groups; ``tool_result``: replace them.
     keep_last_tool_call_groups
         How many of the newest tool groups stay as they are.
     tool_eviction_threshold, truncation_threshold
@@ -381,7 +381,7 @@ class ToolGroups(Strategy):
         Whether the first message of the user is never left out by truncation.
     trigger
         For ``context_window``: tokens, or a share of the window, beyond which old tool groups are
-        told and down to which groups are left out; None for its share of what is left beside the
+        replaced, and down to which groups are dropped; None for its share of the window less the
         answer.
     """
 

@@ -74,7 +74,7 @@ class BackgroundCompaction(Strategy):
         Calls after which a summary is there. Three: 24 seconds (earendil-works/pi pull request
         160, 2025-12-10) at 7.6 between two calls, the median of recorded sessions (2026-11).
     place
-        ``ready``: it is put in as soon as it is there. ``full``: when the window is.
+        ``ready``: insert it as soon as it is there. ``full``: when the window is full.
     """
 
     does = (Act.SUMMARISE,)

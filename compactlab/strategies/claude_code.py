@@ -199,20 +199,20 @@ class FullSummary(Strategy):
     Parameters
     ----------
     buffer_tokens
-        Tokens of the effective window that stay free; of no effect beside a trigger.
+        Tokens of the effective window that stay free; without effect if a trigger is set.
     summary_tokens
         Tokens that a summary may have, and that are kept free for it without a trigger; a model
         that writes less has less.
     files
         How many files are attached, at most.
     file_tokens
-        Tokens of a file, above which its path alone is told.
+        Tokens of a file above which only its path is given.
     clear_first
-        Whether old tool outputs are cleared before anything is summarised, which may be enough.
+        Whether old tool outputs are cleared first, which may be enough.
     keep_outputs
         How many of the newest tool outputs such a clearing leaves.
     trigger
-        Tokens, or a share of the window, at which it is time; None for the effective window less
+        Tokens, or a share of the window, at which it acts; None for the effective window less
         the buffer.
     reinject
         Whether instruction files stand in front again.

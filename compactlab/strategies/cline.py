@@ -276,7 +276,7 @@ class AgenticCompaction(Strategy):
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it is time; None for 81 % of the window.
+        Tokens, or a share of the window, at which it acts; None for 81 % of the window.
     strategy
         ``agentic`` summarises, ``basic`` does not.
     preserve_recent_tokens
@@ -441,7 +441,7 @@ class HalfTruncation(Strategy):
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it is time; None for the extension's sizes.
+        Tokens, or a share of the window, at which it acts; None for the extension's sizes.
     """
 
     does = (Act.CLEAR, Act.TRUNCATE)

@@ -134,7 +134,7 @@ class UserWords(Strategy):
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it is time; None for 90 % of the window. One
+        Tokens, or a share of the window, at which it acts; None for 90 % of the window. One
         above that counts as 90 %: so Codex caps its ``model_auto_compact_token_limit``
         (``auto_compact_token_limit`` of ``openai_models.rs``).
     user_tokens
@@ -265,7 +265,7 @@ class EndpointCompaction(Strategy):
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it is time; None for 90 % of what Codex takes
+        Tokens, or a share of the window, at which it acts; None for 90 % of what Codex takes
         the window for. One above that counts as 90 %, as in Codex.
     item_tokens
         Tokens of the compaction item.
@@ -273,9 +273,9 @@ class EndpointCompaction(Strategy):
         Whether the request carries the tools; if not, it is another prompt from the first token
         on and reads nothing (codex-rs 683f0a6, early 2026).
     others
-        What is done under models that are not OpenAI's: ``local`` compaction, or ``remote`` too.
+        Compaction under models that are not OpenAI's: ``local``, or ``remote`` too.
     reinject
-        Whether what the client says at the beginning of a session, AGENTS.md too, is put in anew,
+        Whether what the client says at the beginning of a session, AGENTS.md too, is put in again,
         as in the original; without, to see what that is worth.
     """
 
@@ -361,11 +361,11 @@ class Codex(Agent):
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it compacts; None for nine tenths of the window,
+        Tokens, or a share of the window, at which it compacts; None for 90 % of the window,
         which is the most that Codex allows (``model_auto_compact_token_limit`` sets it).
     route
         ``remote`` compacts by the provider's endpoint (``endpoint_compaction``), ``local`` by a
-        summary of its own (``user_words``), ``auto`` by the endpoint for OpenAI's models alone.
+        summary of its own (``user_words``), ``auto`` by the endpoint for OpenAI's models only.
     reinject
         Whether what the client says at the beginning of a session, AGENTS.md too, stands there
         again after a compaction.

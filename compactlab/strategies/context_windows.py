@@ -72,12 +72,12 @@ class ContextWindows(Strategy):
     ----------
     trigger
         Tokens, or the share of the window, at which a window is full
-        (``model_auto_compact_token_limit``); None for nine tenths of it, of 272,000 tokens at most
+        (``model_auto_compact_token_limit``); None for 90 % of it, of 272,000 tokens at most
         under OpenAI's models.
     reminder_tokens
-        So many tokens before that the agent is reminded.
+        Tokens before the trigger at which the agent is reminded.
     max_notes_tokens
-        How long the notes of a window may be, and those that stand in the next one: the newest.
+        Tokens of a window's notes at most; the newest stand in the next window, up to as many.
     passage_chars
         Length of the passages that a search finds.
     """

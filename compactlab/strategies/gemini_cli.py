@@ -264,7 +264,7 @@ class FractionSplit(Strategy):
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it is time; None for half of the window.
+        Tokens, or a share of the window, at which it acts; None for half of the window.
     preserve
         Share of the characters that stay at least, above 0 and below 1.
     output_budget

@@ -333,7 +333,7 @@ class MiddleSummary(Strategy):
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it is time; None for what ``threshold`` says.
+        Tokens, or a share of the window, at which it acts; None for what ``threshold`` says.
     threshold
         Share of the window, 0 to 1; at least 0.75 in windows below 512,000 tokens, and 64,000.
     target_ratio

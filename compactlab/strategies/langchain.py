@@ -420,8 +420,8 @@ class RollingSummary(Strategy):
     ----------
     trigger
         When: tokens or a share of the window; a kind and a number (``("tokens", 8000)``,
-        ``("messages", 50)`` or ``("fraction", 0.85)``); several of these, of which any will do;
-        among those some that must all be met:
+        ``("messages", 50)`` or ``("fraction", 0.85)``); several of these, of which any is enough;
+        among them groups that must all be met:
         ``(("messages", 90), (("tokens", 3000), ("messages", 50)))``.
     keep
         How much of the end stays: a kind and a number.

@@ -76,7 +76,7 @@ class LogRetrieval(Strategy):
     keep_tokens
         Tokens of the newest messages that stay; a quarter of the window at most.
     max_tokens
-        Tokens that are brought back each time; a quarter of the window at most.
+        Tokens that are retrieved each time; a quarter of the window at most.
     passage_chars
         Length of a passage.
     """

@@ -95,11 +95,11 @@ class PruneThenSummarize(Strategy):
     Parameters
     ----------
     prune
-        Whether outputs are erased.
+        Whether outputs are cleared.
     protect_tokens
         Tokens of the newest outputs that stay.
     minimum_tokens
-        Tokens that can be erased must be more than so many.
+        Outputs are cleared only if that frees more tokens than this.
     protected_tools
         Tools whose outputs always stay.
     preserve_recent_tokens
@@ -232,7 +232,7 @@ class Opencode(Agent):
     Parameters
     ----------
     prune
-        Whether old outputs are erased.
+        Whether old outputs are cleared.
     rides
         ``fresh`` (its ``prepend``) or ``live`` (its ``suffix``).
     memory_plugin

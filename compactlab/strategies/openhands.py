@@ -296,7 +296,7 @@ class ObservationMasking(Strategy):
         How many of the newest observations stay; of the newest messages, under OpenHands.
     polling
         By how many observations the mask moves at a time: between two moves the prompt only grows,
-        so the cache holds. SWE-agent's alone.
+        so the cache holds. SWE-agent only.
     keep_tools, remove_tools
         Tools whose outputs are never masked, or always; the tags ``keep_output`` and
         ``remove_output`` of SWE-agent, which has a processor that tags by the tool's name.

@@ -255,7 +255,7 @@ class ClearToolResults(Strategy):
     Parameters
     ----------
     trigger
-        Beyond how many tokens, which share of the window, or how many tool uses results are
+        Tokens, share of the window, or number of tool uses, beyond which results are
         cleared; None for 100,000 tokens, the API's default; 0 for always.
     trigger_type
         What the trigger counts: ``input_tokens`` of the prompt, or ``tool_uses``; LangChain has
@@ -263,8 +263,8 @@ class ClearToolResults(Strategy):
     keep
         How many of the newest tool uses stay.
     clear_at_least
-        Tokens. For the API a gate: nothing is cleared unless so much can be. For LangChain enough:
-        it stops when so much has been cleared. 0 for no such rule.
+        Tokens. API: nothing is cleared unless as much can be. LangChain: it stops when as much has
+        been cleared. 0 for no such rule.
     exclude_tools
         Names of tools whose results stay.
     clear_tool_inputs
@@ -272,7 +272,7 @@ class ClearToolResults(Strategy):
     placeholder
         What stands in the place of a result.
     gate
-        Who is followed.
+        Whose rule is followed.
     """
 
     does = (Act.CLEAR,)

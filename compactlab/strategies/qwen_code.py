@@ -87,7 +87,7 @@ class MicroCompaction(Strategy):
     Parameters
     ----------
     minutes
-        How long a pause must be; -1 clears after none.
+        Minutes of a pause after which outputs are cleared; -1 for never.
     keep
         How many of the newest outputs stay.
     total_chars
@@ -187,9 +187,9 @@ class HistorySummary(Strategy):
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it is time; None for what ``threshold`` says.
+        Tokens, or a share of the window, at which it acts; None for what ``threshold`` says.
     threshold
-        Share of the window at which it is time at the latest, 0 to 1.
+        Share of the window at which it acts at the latest, 0 to 1.
     files
         How many files are embedded again, at most.
     """

@@ -58,14 +58,14 @@ class SummaryBehind(Strategy):
     Parameters
     ----------
     trigger
-        Size at which it is time; None for 80 % of the window.
+        Size at which it acts; None for 80 % of the window.
     front_tokens
         Tokens of the oldest messages that stay.
     tail_tokens
         Tokens of the newest messages that stay.
     order
-        Where the summary stands: ``behind`` the front, or in ``front`` of it, which is what it is
-        compared with; ``last``, behind the tail as well, but before what nobody has answered.
+        Where the summary stands: ``behind`` the front, in ``front`` of it (for comparison), or
+        ``last``, behind the tail, but before what nobody has answered.
     mark
         Whether the end of the front is marked.
     """

@@ -209,7 +209,7 @@ class PairSafeWindow(Strategy):
     should_truncate_results
         Whether results are shortened before anything is cut off.
     per_turn
-        0 to look at the end of each turn alone; n to look before every n-th call, too.
+        0 to look only at the end of each turn; n to look before every n-th call, too.
     trigger
         Tokens, or a share of the window, from which on the front is cut off before a call; None
         for never, as by default in the original, whose ``proactive_compression=True`` is 0.7.

@@ -34,7 +34,7 @@ class Greeting(Struct, tag="hello", frozen=True):
 
 
 class Begin(Struct, tag="begin", frozen=True):
-    """A replay begins: whatever the program knows of an earlier one is to be forgotten."""
+    """A replay begins; the program forgets everything about earlier ones."""
 
     model: str
     window: Annotated[int, Meta(description="Tokens that the model can take.")]
@@ -51,7 +51,7 @@ class SentPart(Struct, frozen=True, omit_defaults=True):
     kind: Kind = "verbatim"
     sources: Annotated[
         tuple[Reference, ...],
-        Meta(description="The messages that it stands for; left out where that is its own."),
+        Meta(description="The messages that it stands for; left out if that is its own message."),
     ] = ()
     name: str = ""
     call_id: str = ""
@@ -62,13 +62,13 @@ class SentPart(Struct, frozen=True, omit_defaults=True):
 
 
 class SummaryPart(SentPart, frozen=True, omit_defaults=True, kw_only=True):
-    """A part of a summary. It always has its kind: some are quotations, and shall stay such."""
+    """A part of a summary. It always has its kind, so that quotations stay quotations."""
 
     kind: Kind
 
 
 class SentMessage(Struct, frozen=True, omit_defaults=True):
-    """A message; in the place of an earlier one of the same id, if there was one."""
+    """A message; replaces an earlier one with the same id."""
 
     id: str
     role: Role
@@ -86,17 +86,17 @@ class Question(Struct, tag="view", frozen=True):
     phase: Phase
     ids: Annotated[tuple[str, ...], Meta(description="The messages of the view, oldest first.")]
     new: Annotated[
-        tuple[SentMessage, ...], Meta(description="Those that were not sent in this replay yet.")
+        tuple[SentMessage, ...], Meta(description="Those that were not sent in this replay before.")
     ]
-    tokens: Annotated[int, Meta(description="Of the whole view, with the system prompt.")]
+    tokens: Annotated[int, Meta(description="Tokens of the whole view, with the system prompt.")]
     window: int
     now: Annotated[float, Meta(description="Seconds since 1970.")]
     idle: Annotated[float, Meta(description="Seconds since the last request started.")]
     usage: Annotated[Usage | None, Meta(description="Of the last call; null before the first.")]
-    notes: Annotated[dict[str, Any], Meta(description="As the program left them.")]
+    notes: Annotated[dict[str, Any], Meta(description="Notes as the program left them.")]
     system: Annotated[
         tuple[SentPart, ...] | msgspec.UnsetType,
-        Meta(description="The system prompt; left out where it is as it was."),
+        Meta(description="The system prompt; left out if unchanged."),
     ] = msgspec.UNSET
 
 
@@ -143,7 +143,7 @@ class Hello(Struct, tag="hello", frozen=True, forbid_unknown_fields=True):
     idle_after: Annotated[
         float, Meta(ge=0, description="Seconds of silence after which it is asked.")
     ] = 0.0
-    does: Annotated[tuple[Act, ...], Meta(description="For lists.")] = ()
+    does: Annotated[tuple[Act, ...], Meta(description="What it does, for lists.")] = ()
     breaks: Annotated[
         dict[RuleName, str],
         Meta(description="Rules of the contract that it breaks, with the reason."),
@@ -169,7 +169,7 @@ class Piece(Struct, frozen=True, forbid_unknown_fields=True):
     is_error: bool = False
     handle: str = ""
     size: Count = 0
-    tokens: Annotated[int, Meta(description="Not read: parts of a summary have it.")] = 0
+    tokens: Annotated[int, Meta(description="Ignored; parts of a summary have it.")] = 0
 
 
 class Item(Struct, frozen=True, forbid_unknown_fields=True):
@@ -185,7 +185,7 @@ class Item(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Answer(Struct, tag="answer", frozen=True, forbid_unknown_fields=True):
-    """What is to be sent instead; nothing but ``id`` leaves the view as it is."""
+    """What to send instead; with only ``id``, the view stays as it is."""
 
     id: int
     messages: Annotated[
@@ -202,10 +202,10 @@ class Answer(Struct, tag="answer", frozen=True, forbid_unknown_fields=True):
         tuple[int | Piece, ...] | None, Meta(description="As the parts of an edited message.")
     ] = None
     notes: Annotated[
-        dict[str, Any] | None, Meta(description="Replace the notes; a rewind takes them back.")
+        dict[str, Any] | None, Meta(description="New notes; a rewind restores the old ones.")
     ] = None
     mark: Annotated[
-        Count | None, Meta(description="So many leading messages end at a cache mark.")
+        Count | None, Meta(description="Number of leading messages that end at a cache mark.")
     ] = None
 
 

@@ -287,7 +287,7 @@ class Calibrated(Unbound):
     profile
         A file of ``examples/calibrate.py``; "" for the model of the package.
     client
-        Whose habits of quoting and whose lengths count; "" for the client that was fitted.
+        Client whose quoting and lengths are used; "" for the client that was fitted.
     draw
         Which of many draws.
     """

@@ -140,9 +140,9 @@ class Checklist(Sized):
     Parameters
     ----------
     mode
-        ``merge``: what the fields of the summary before hold stays, and what is new is added.
-        ``regenerate``: all fields are filled anew from what is given, and the summary before is
-        text like any other. The two ways that Factory.ai compared in December 2025 (anchored
+        ``merge``: the previous summary's fields stay, and what is new is added.
+        ``regenerate``: all fields are filled again from the input, of which the previous summary
+        is a part. The two ways that Factory.ai compared in December 2025 (anchored
         merge 2.45 of 5 on artifacts, regenerated 2.33).
     files
         Whether there is a field for files.

@@ -161,8 +161,8 @@ class Extractive(Quoting):
     Parameters
     ----------
     units
-        At most that many units are weighed: of more, those are taken that are long, have
-        identifiers in them, and stand near the beginning or the end.
+        Number of units that are weighed at most: of more, the long ones, those with identifiers,
+        and those near the beginning or the end.
     tokens
         Length that is aimed at; a request for less gets less.
     """

@@ -39,8 +39,8 @@ class Llm(Summarizer):
     prompt
         Instructions in the place of the strategy's; "" for the strategy's own.
     temperature
-        How much chance there is in its answers; None for the endpoint's own, as newer models of
-        OpenAI and Anthropic refuse any other.
+        Sampling temperature; None for the endpoint's own, as newer models of OpenAI and Anthropic
+        refuse any other.
     max_tokens
         The longest answer that is asked for, if the strategy allows more: 8,000 is a guess above
         the longest recorded summaries.

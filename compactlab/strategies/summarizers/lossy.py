@@ -122,12 +122,12 @@ class Lossy(Unbound):
     draw
         Which of many draws.
     first, later, mutated, stale
-        Known chances in place of the figures, between 0 and 1: to be kept the first time, and
-        each time after that, whatever the place and the ratio; and of what is not kept, the share
-        that is damaged, and that keeps the older value where there is one.
+        Probabilities in place of the figures, 0 to 1: to be kept the first time, and each time
+        after that, whatever the place and the ratio; and of what is not kept, the share that is
+        damaged, and that keeps the older value where there is one.
     audible
-        Known chance in place of the figure: to answer an extra turn with more than the token for
-        silence.
+        Probability in place of the figure: that the answer to an extra turn has more than the
+        token for silence.
     """
 
     level: Level = "mid"
