@@ -36,7 +36,7 @@ Mark = tuple[int, str]
 
 @dataclass(frozen=True)
 class Anthropic(CachePolicy):
-    """The policy of Anthropic's models.
+    """Anthropic's models: prefixes up to a cache mark, for five minutes or an hour.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ from compactlab.sim.cache.prompt import Prompt
 
 @dataclass(frozen=True)
 class DeepseekGrid(Automatic):
-    """The policy of DeepSeek's models before V4: any common prefix, in steps.
+    """DeepSeek's models before V4: any common prefix, in steps of a grid.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class DeepseekGrid(Automatic):
 
 @dataclass(frozen=True)
 class Deepseek(Expiring):
-    """The policy of DeepSeek's models with sliding-window attention, V4 and later.
+    """DeepSeek's models from V4 on, with sliding-window attention.
 
     What a model wrote becomes known with the next prompt: an answer that directly follows the end
     of a former prompt, and that nobody has changed, is the output of that request. Requests begin

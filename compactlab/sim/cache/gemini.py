@@ -26,7 +26,7 @@ from compactlab.sim.core.view import Messages
 
 @dataclass(frozen=True)
 class Gemini(Automatic):
-    """The policy of Google's Gemini models, without explicit caches.
+    """Google's Gemini models, without explicit caches: any common prefix.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class Gemini(Automatic):
 
 @dataclass(frozen=True)
 class Explicit(CachePolicy):
-    """The policy of a client that makes caches by name.
+    """A client that creates caches by name, as Google's explicit caches.
 
     Parameters
     ----------

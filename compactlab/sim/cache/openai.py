@@ -22,7 +22,7 @@ from compactlab.sim.cache.salt import Salt
 
 @dataclass(frozen=True)
 class OpenaiGrid(Automatic):
-    """The policy of OpenAI's models before GPT-5.6.
+    """OpenAI's models before GPT-5.6: any common prefix, in steps of a grid.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ _Cause = tuple[str, int]
 
 @dataclass(frozen=True)
 class OpenaiEndings(Expiring):
-    """The policy of OpenAI's models from GPT-5.6 on.
+    """OpenAI's models from GPT-5.6 on: prefixes up to the end of a message.
 
     Parameters
     ----------

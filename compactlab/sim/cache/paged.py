@@ -21,7 +21,7 @@ from compactlab.sim.cache.prefixes import LongestPrefix, Prefixes
 
 @dataclass(frozen=True)
 class Paged(CachePolicy):
-    """The policy of a model on one's own servers.
+    """A model on your own servers: any common prefix, in pages, as long as there is room.
 
     Parameters
     ----------

@@ -157,7 +157,7 @@ class Stored:
 
 @dataclass(frozen=True)
 class NoCache(CachePolicy):
-    """Nothing is stored; what was sent before misses the cache, by the cause ``no_cache``."""
+    """No cache: nothing is stored."""
 
     def open(self) -> Cache:
         """Return a cache that stays empty."""

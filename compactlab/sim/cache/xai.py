@@ -15,7 +15,7 @@ from compactlab.sim.cache.prefixes import Automatic
 
 @dataclass(frozen=True)
 class Xai(Automatic):
-    """The policy of xAI's models.
+    """xAI's models: any common prefix, in steps of a grid.
 
     Parameters
     ----------
