@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -23,7 +24,9 @@ from compactlab.sim.experiment.workers import cluster
 from compactlab.strategies import KeepAll
 from tests.cli.field import MOMENTS, Field, content, ended, until
 
-pytest.importorskip("distributed", reason="dask is not installed: the extra `distributed`")
+pytestmark = pytest.mark.skipif(
+    find_spec("distributed") is None, reason="dask is not installed: the extra `distributed`"
+)
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from functools import cache
 
 import pytest
 from msgspec.structs import replace
@@ -17,7 +18,12 @@ from compactlab.sim.replay.trace import Trace
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.quoting import Lexrank
 
-TALK = CodingAgent(turns=10, tokens=60_000).conversation(seed=1)
+
+@cache
+def talk() -> Conversation:
+    return CodingAgent(turns=10, tokens=60_000).conversation(seed=1)
+
+
 STRATEGIES = [
     "keep_all",
     "sliding_window(keep=20)",
@@ -32,7 +38,9 @@ STRATEGIES = [
 
 def replayed(spec: str) -> Trace:
     return record(
-        TALK, find_strategy(spec), Options("claude-sonnet-4-5", summarizer=Lexrank(), window=24_000)
+        talk(),
+        find_strategy(spec),
+        Options("claude-sonnet-4-5", summarizer=Lexrank(), window=24_000),
     )
 
 
@@ -53,9 +61,9 @@ def test_each_fact_is_in_the_state_that_its_strategy_declares(spec: str) -> None
     trace = replayed(spec)
     *_, prompt = trace.prompts()
     log = tuple(trace.steps[-1].log)
-    facts = tuple(fact for fact in TALK.facts if known(fact, {message.id for message in log}))
+    facts = tuple(fact for fact in talk().facts if known(fact, {message.id for message in log}))
     facts = tuple(replace(fact, supersedes=(), depends_on=()) for fact in facts)
-    original = dataclasses.replace(TALK, events=log, facts=facts, needs=())
+    original = dataclasses.replace(talk(), events=log, facts=facts, needs=())
     told = compactlab.score(original, Conversation("told", "native", tuple(prompt)))
     wire = tuple(bare(number, message) for number, message in enumerate(prompt))
     found = compactlab.score(original, Conversation("found", "openai-chat", wire))
@@ -71,8 +79,8 @@ def test_the_end_of_a_replay_is_scored_as_the_replay_does() -> None:
     trace = replayed("sliding_window(keep=20)")
     *_, prompt = trace.prompts()
     answer = trace.steps[-1].answer
-    place = [event.id for event in TALK.messages].index(answer)
-    original = dataclasses.replace(TALK, events=TALK.messages[:place], facts=(), needs=())
+    place = [event.id for event in talk().messages].index(answer)
+    original = dataclasses.replace(talk(), events=talk().messages[:place], facts=(), needs=())
     score = compactlab.score(original, Conversation("c", "native", tuple(prompt)))
     assert score.figures["verbatim_tail_messages"] == len(prompt)
     assert score.after < score.before

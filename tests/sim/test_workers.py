@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 from hypothesis import given
@@ -67,10 +68,13 @@ def counting(shard: Shard) -> tuple[list[Run], dict[str, bytes]]:
     return shard.run(lambda _, runs, counts: (runs, counts))
 
 
-EVERY = [cell for shard in SHARDS for cell in shard.cells]
+@cache
+def every() -> list[tuple[str, str]]:
+    """All cells; their keys are digests of the engine, which nobody needs who only collects."""
+    return [cell for shard in SHARDS for cell in shard.cells]
 
 
-@given(st.sets(st.sampled_from(EVERY)))
+@given(st.deferred(lambda: st.sets(st.sampled_from(every()))))
 def test_exactly_the_deadly_runs_fail_and_all_else_is_as_if_nobody_had_died(deadly):
     found = list(_survived(Perilous(deadly), rows, SHARDS))
     assert [shard.name for shard, _ in found] == [shard.name for shard in SHARDS]
@@ -96,18 +100,18 @@ def test_who_dies_of_what_was_nobodys_fault_leaves_the_shard_as_it_would_have_be
 
 
 def test_what_is_not_deadly_is_done_as_it_is():
-    team = Perilous({EVERY[0]})
+    team = Perilous({every()[0]})
     shards = [shard for shard, _ in _survived(team, rows, SHARDS)]
     assert shards[-1] is SHARDS[1]
     assert [shard.cells for shard in team.asked] == [
         SHARDS[0].cells,
-        *([cell] for cell in EVERY[:3]),
+        *([cell] for cell in every()[:3]),
         SHARDS[1].cells,
     ]
 
 
 def test_the_row_of_a_deadly_run_names_it():
-    ((_, (runs, _)),) = _survived(Perilous({EVERY[0]}), counting, SHARDS[0].apart()[:1])
+    ((_, (runs, _)),) = _survived(Perilous({every()[0]}), counting, SHARDS[0].apart()[:1])
     (run,) = runs
     assert isinstance(run, Run)
     assert (run.status, run.strategy, run.source) == ("failed", "keep_all()", "source 0")

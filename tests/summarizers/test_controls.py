@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import cache
 
 import pytest
 
 import compactlab
 from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts.wording import Wording
@@ -22,7 +24,13 @@ from compactlab.strategies.summarizers.controls import Junk
 from tests.summarizers.story import Story, token
 
 count = Tokenizer().text
-TALK = CodingAgent(turns=6, tokens=50_000).conversation(seed=3)
+
+
+@cache
+def talk() -> Conversation:
+    return CodingAgent(turns=6, tokens=50_000).conversation(seed=3)
+
+
 SIDES = ("junk", "random", "oracle")
 
 
@@ -65,7 +73,7 @@ def test_a_matched_control_is_as_long_as_the_summariser_request_by_request(write
 
 def replayed(spec: str, summarizer: Summarizer) -> Trace:
     options = Options("claude-sonnet-4-5", summarizer=summarizer, window=28_000)
-    return record(TALK, find_strategy(spec), options)
+    return record(talk(), find_strategy(spec), options)
 
 
 @pytest.mark.parametrize("spec", ["full_summary", "codex"])
@@ -89,7 +97,7 @@ def lags(run: Run) -> dict[str, list[tuple[int, int, int]]]:
 
 def one(strategy: str, summarizer: str = "lexrank", *, controls: bool = True) -> Run:
     results = compactlab.run(
-        TALK, strategy, ["claude-sonnet-4-5"], window=28_000, summarizer=summarizer,
+        talk(), strategy, ["claude-sonnet-4-5"], window=28_000, summarizer=summarizer,
         controls=controls,
     )  # fmt: skip
     return results.runs[0]

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import gc
+from functools import cache
 
 import pytest
 
 from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.metrics import measure
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import ClosedLoop
@@ -14,16 +16,19 @@ from compactlab.sim.replay.replay import record
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
-SESSION = CodingAgent(turns=3, tokens=12_000).conversation(0)
+
+@cache
+def session() -> Conversation:
+    return CodingAgent(turns=3, tokens=12_000).conversation(0)
 
 
 def replayed(spec: str) -> None:
     writer = find_summarizer("lexrank")
     strategy, model = find_strategy(spec), "claude-sonnet-4-5"
     trace = record(
-        SESSION, strategy, Options(model, summarizer=writer, window=9_000, loop=ClosedLoop())
+        session(), strategy, Options(model, summarizer=writer, window=9_000, loop=ClosedLoop())
     )
-    measure(trace, SESSION)
+    measure(trace, session())
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -60,7 +60,9 @@ class Field:
             tuple(found),
             compared,
             (self.kit.model,),
-            Setting(**{"tables": ("calls",), "isolate": False, **setting}),
+            Setting(
+                **{"tables": ("calls",), "isolate": False, "metrics": ("cost_usd",), **setting}
+            ),
         )
 
     def filled(self, *specs: str, **more: Any) -> int:

@@ -8,6 +8,7 @@ from functools import cache
 import pytest
 
 from compactlab.scenarios.coding_agent import CodingAgent
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.replay.client import Churn, Rate
 from compactlab.sim.replay.options import Options
@@ -16,7 +17,12 @@ from compactlab.sim.replay.trace import SideCall, Step
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
-SESSION = CodingAgent(turns=6, tokens=30_000).conversation(seed=1)
+
+@cache
+def session() -> Conversation:
+    return CodingAgent(turns=6, tokens=30_000).conversation(seed=1)
+
+
 STRATEGIES = [
     "keep_all",
     "sliding_window(keep=10)",
@@ -85,7 +91,7 @@ def test_a_client_that_churns_makes_every_strategy_pay_at_the_same_calls() -> No
 
 
 def test_the_churn_of_one_client_is_not_the_churn_of_another() -> None:
-    log = dataclasses.replace(SESSION, seed=-1, format="claude-code")
+    log = dataclasses.replace(session(), seed=-1, format="claude-code")
     with pytest.raises(UsageError, match="measured on codex, and not on claude-code"):
         record(log, find_strategy("keep_all"), Options("claude-opus-4-5", churn=Churn("codex")))
 
@@ -95,7 +101,7 @@ def replayed(
     model: str, strategy: str, churn: Churn | None = None, *, window: int = 30_000
 ) -> list[Step]:
     return record(
-        SESSION,
+        session(),
         find_strategy(strategy),
         Options(model, summarizer=find_summarizer("lexrank"), window=window, churn=churn),
     ).steps
