@@ -394,7 +394,7 @@ def _check(path: Path) -> None:
 
 def _write_churn(ledger: Ledger, path: Path) -> None:
     """Write the churn; if there are several clients, each gets its own file with its name."""
-    from compactlab.reports.charts.chart import safe
+    from compactlab.reports.charts.catalogue import safe
     from compactlab.sim.replay.client import write_churn
 
     alone = len(ledger.churns) == 1

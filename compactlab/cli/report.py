@@ -2,22 +2,53 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.options import at_distance, format_option, redact, setting_option
+from compactlab.cli.options import at_distance, redact, setting_option
 from compactlab.cli.output import print_json, say, shown, shown_results
+from compactlab.reports.charts.catalogue import CHARTS, FORMS
+from compactlab.reports.render.text import listed
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.sim.store.results import Results
 
+_REPORTS = ("table", "md", "csv", "json", "html")
+_INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "px": 1 / 96}
+_LEAST, _MOST = 1.5, 50.0
+
+
+class Length(click.ParamType[float]):
+    """A length, in inches."""
+
+    name = "length"
+
+    def convert(
+        self, value: str, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Convert the user's text."""
+        found = re.fullmatch(r"(\d{1,5}(?:\.\d{1,5})?) ?(in|cm|mm|px)", value)
+        if not found:
+            self.fail(f"{value!r} is no length: write a number with in, cm, mm or px", param, ctx)
+        inches = float(found[1]) * _INCHES[found[2]]
+        if not _LEAST <= inches <= _MOST:
+            self.fail(f"{value} is not between {_LEAST:g}in and {_MOST:g}in", param, ctx)
+        return inches
+
 
 @click.command()
 @click.argument("folder", type=click.Path(file_okay=False))
-@format_option("table", "md", "csv", "json", "html")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice((*_REPORTS, *FORMS)),
+    help="The last three are for --charts.  [default: table; svg and png with --charts]",
+)
 @click.option("--brief", is_flag=True, help="Show only the verdict (formats table and md).")
 @click.option(
     "--baseline",
@@ -34,43 +65,64 @@ if TYPE_CHECKING:
     "--charts",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Instead, write all charts into this folder, as SVG and PNG.",
+    help="Instead, write charts into this folder: all, as SVG and PNG.",
 )
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="CHART",
+    help=f"Draw only this chart: {listed([*CHARTS])}. Repeatable.",
+)
+@click.option(
+    "--width",
+    type=Length(),
+    help="The width of charts, such as 3.3in, 84mm, 8.4cm or 800px; their letters stay readable.",
+)
+@click.option("--no-title", is_flag=True, help="Leave out title and footer of charts.")
 @setting_option("distance")
 @redact
 def report(
     folder: str,
-    form: str,
+    form: str | None,
     *,
     brief: bool,
     baseline: str | None,
     conversation: str | None,
-    charts: str | None,
     distance: int | None,
+    **drawing: Any,
 ) -> None:
     """Show the results of the store in FOLDER."""
     from compactlab.sim.store.results import Results
 
-    _check(form, conversation, brief=brief or baseline is not None, charts=charts)
+    _check(form, conversation, brief=brief or baseline is not None, drawing=drawing)
     results = at_distance(shown_results(Results.load(Path(folder))), distance)
-    if charts:
-        _draw(results, Path(charts))
+    if drawing["charts"]:
+        _draw(results, form, conversation, **drawing)
     elif form == "html":
         from compactlab.reports.page.page import page
 
         # The page is the file of the run, byte for byte, independent of the terminal.
         click.echo(page(results, conversation).encode(), nl=False)
     elif brief or baseline is not None:
-        say(_brief(results, form, baseline), styled=True)
+        say(_brief(results, form or "table", baseline), styled=True)
     else:
-        _show(results, form)
+        _show(results, form or "table")
 
 
-def _check(form: str, conversation: str | None, *, brief: bool, charts: str | None) -> None:
-    if brief and (form not in ("table", "md") or charts):
+def _check(
+    form: str | None, conversation: str | None, *, brief: bool, drawing: dict[str, Any]
+) -> None:
+    charts = bool(drawing["charts"])
+    if not charts and (form in FORMS or any(drawing.values())):
+        raise UsageError(
+            f"--format {listed([*FORMS])}, --only, --width and --no-title are for --charts DIR"
+        )
+    if charts and form in _REPORTS:
+        raise UsageError(f"--charts writes {listed([*FORMS])}, and no {form}")
+    if brief and (form not in (None, "table", "md") or charts):
         raise UsageError("--brief and --baseline are for --format table and md")
-    if conversation is not None and (form != "html" or charts):
-        raise UsageError("--conversation is for --format html")
+    if conversation is not None and form != "html" and not charts:
+        raise UsageError("--conversation is for --format html and --charts")
 
 
 def _brief(results: Results, form: str, baseline: str | None) -> str:
@@ -86,10 +138,23 @@ def _brief(results: Results, form: str, baseline: str | None) -> str:
     return f"{WRITERS[form](changed(results, before))}\n\n{write(results)}"
 
 
-def _draw(results: Results, folder: Path) -> None:
+def _draw(
+    results: Results,
+    form: str | None,
+    conversation: str | None,
+    *,
+    charts: str,
+    only: Sequence[str],
+    width: float | None,
+    no_title: bool,
+) -> None:
+    from compactlab.reports.charts.chart import USUAL, Look
     from compactlab.reports.charts.gallery import save_charts
+    from compactlab.reports.page.conversations import must_be_there
 
-    for path in save_charts(results, folder):
+    must_be_there(results, conversation)
+    look = Look((form,) if form else USUAL.forms, width, titled=not no_title)
+    for path in save_charts(results, Path(charts), only=only, look=look, conversation=conversation):
         say(str(path))
 
 

@@ -9,6 +9,7 @@ import shutil
 
 import pytest
 
+from compactlab.reports.charts.catalogue import CHARTS
 from compactlab.reports.page.catalogue import FORMATS
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
@@ -104,6 +105,54 @@ def test_charts_are_files(compactlab, store, tmp_path):
     assert sorted(done.out.split()) == sorted(map(str, written))
     assert {path.suffix for path in written} == {".svg", ".png"}
     assert all(path.stat().st_size > 1_000 for path in written)
+
+
+def test_one_chart_is_drawn_for_a_column_of_a_paper(compactlab, store, tmp_path):
+    folder = tmp_path / "figures"
+    options = ("--only", "cost-by-class", "--format", "pdf", "--width", "3.3in", "--no-title")
+    done = compactlab("report", store, "--charts", folder, *options)
+    assert (done.code, done.err, done.out) == (0, "", f"{folder / 'cost-by-class.pdf'}\n")
+    assert b"/MediaBox [ 0 0 237.6 " in (folder / "cost-by-class.pdf").read_bytes()
+
+
+def test_memory_is_another_word_for_recall(compactlab, store, tmp_path):
+    options = ("--only", "memory-by-compactions", "--charts", tmp_path / "x")
+    assert "recall-by-compactions" in compactlab("report", store, *options).err
+
+
+def test_an_unknown_chart_is_refused_with_the_one_that_is_meant(compactlab, store, tmp_path):
+    done = compactlab("report", store, "--charts", tmp_path / "x", "--only", "cost-by-clas")
+    assert (done.code, done.out) == (2, "")
+    assert "unknown chart 'cost-by-clas'; did you mean cost-by-class" in done.err
+    assert not (tmp_path / "x").exists()
+
+
+def test_the_names_of_charts_stand_in_the_help(compactlab):
+    text = " ".join(compactlab("report", "--help").out.split())
+    assert all(name in text.replace("- ", "-") for name in CHARTS)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--only", "ranks"), "are for --charts DIR"),
+        (("--no-title",), "are for --charts DIR"),
+        (("--width", "3in"), "are for --charts DIR"),
+        (("--format", "pdf"), "are for --charts DIR"),
+        (("--charts", "x", "--format", "csv"), "--charts writes svg, png and pdf, and no csv"),
+        (("--charts", "x", "--width", "3"), "'3' is no length: write a number with in, cm, mm"),
+        (("--charts", "x", "--width", "nanin"), "'nanin' is no length"),
+        (("--charts", "x", "--width", "1mm"), "1mm is not between 1.5in and 50in"),
+        (("--charts", "x", "--conversation", "nobody"), "unknown conversation 'nobody'"),
+    ],
+    ids=str,
+)
+def test_what_charts_cannot_be_is_said(compactlab, store, tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    done = compactlab("report", store, *options)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from io import BytesIO
 from pathlib import Path
@@ -14,49 +13,14 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from compactlab.reports.charts.catalogue import FORMS
 from compactlab.reports.charts.drawing import canvas, free_standing, svg, width_of
-from compactlab.reports.charts.kit import Sheet
+from compactlab.reports.charts.kit import WIDTH, Sheet
 from compactlab.reports.render.text import shorten
 from compactlab.sim.core.files import replace_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-
-# Names of files, in portable characters.
-
-_LETTERS = 60
-
-
-def stem(shown: str, under: str, subject: str, taken: Collection[str]) -> str:
-    """The unique name of a chart's files: comparison, content and subject.
-
-    Examples
-    --------
-    >>> stem("context", "Model gpt-5", "Ünter/den:linden (pi)", ())
-    'model-gpt-5-context-unter-den-linden-pi'
-    >>> stem("cost-and-memory", "", "", {"cost-and-memory"})
-    'cost-and-memory-2'
-    """
-    words = (safe(under), safe(shown), safe(subject))
-    name = "-".join(filter(None, words)) or "chart"
-    number, unique = 1, name
-    while unique in taken:
-        number += 1
-        unique = f"{name}-{number}"
-    return unique
-
-
-def safe(text: str) -> str:
-    """A text in lower case, with only letters, digits and hyphens; "" if nothing remains.
-
-    Examples
-    --------
-    >>> safe("../A b"), safe("漢字")
-    ('a-b', '')
-    """
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode().lower()
-    return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:_LETTERS].strip("-")
 
 
 # A chart as a standalone picture: title above, caption below.
@@ -65,14 +29,45 @@ _MARGIN, _TITLE, _SUBJECT, _TEXT, _LINE = 8.0, 13.0, 9.0, 7.5, 1.45
 # Enough for a sentence and for the comparison; the rest is cut off.
 _LINES = 5
 _SIZE = re.compile(r'<svg role="img" aria-label="[^"]*"')
+# Dots per inch of pixels: on screens, and at a size for print.
+DOTS_PER_INCH, _PRINTED = 200, 300
+# Narrow pictures are laid out anew, and their letters have at least this share of the usual size.
+_SMALLEST = 0.82
+# Embedded as they are, because journals refuse Type 3; uncompressed, because zlib's bytes differ.
+_PDF: Any = {"pdf.fonttype": 42, "pdf.compression": 0}
+_UNSIGNED: dict[str, Any] = {"CreationDate": None, "Creator": None, "Producer": None}
+
+
+@dataclass(frozen=True)
+class Look:
+    """The look of charts as files: formats, width in inches (by default as on a page), title."""
+
+    forms: Sequence[str] = FORMS[:2]
+    width: float | None = None
+    titled: bool = True
+
+    @property
+    def layout(self) -> float:
+        """The width in points for which charts are laid out; files are scaled to theirs."""
+        return WIDTH if self.width is None else min(WIDTH, 72 * self.width / _SMALLEST)
+
+
+USUAL = Look()
 
 
 class Slide:
-    """A chart with its title and subject above, and its caption and scope below."""
+    """A chart as files: with its title and subject above, and its caption and scope below."""
 
-    def __init__(self, chart: Chart) -> None:
-        width = 72 * chart.figure.get_figwidth()
-        room = width - 2 * _MARGIN
+    def __init__(self, chart: Chart, look: Look = USUAL) -> None:
+        self._name = chart.name
+        self._label = f"{chart.title}: {chart.subject}" if chart.subject else chart.title
+        self._width = 72 * chart.figure.get_figwidth()
+        self._size = look.width
+        self._scale = 72 * look.width / self._width if look.width else 1.0
+        self._parts = self._titled(chart) if look.titled else [chart.figure]
+
+    def _titled(self, chart: Chart) -> list[Figure]:
+        room = self._width - 2 * _MARGIN
         above = [(fitted(chart.title, _TITLE, room), _TITLE, "ink")]
         if chart.subject:
             above.append((fitted(chart.subject, _SUBJECT, room), _SUBJECT, "muted"))
@@ -80,11 +75,18 @@ class Slide:
         remarks = (f"{sentence}{end.strip()}", chart.scope)
         below = [line for text in remarks for line in wrapped(text, _TEXT, room)][:_LINES]
         with canvas():
-            head = _block(width, above)
-            foot = _block(width, [(line, _TEXT, "muted") for line in below])
-        self._name, self._width = chart.name, width
-        self._label = f"{chart.title}: {chart.subject}" if chart.subject else chart.title
-        self._parts = [head, chart.figure, *([foot] if below else [])]
+            head = _block(self._width, above)
+            foot = _block(self._width, [(line, _TEXT, "muted") for line in below])
+        return [head, chart.figure, *([foot] if below else [])]
+
+    def written(self, form: str) -> bytes:
+        """The content of a file; equal charts give equal bytes."""
+        if form == "svg":
+            return free_standing(self.markup()).encode()
+        if form == "pdf":
+            return self.document()
+        # At a size, by the inch of the file and not of the layout.
+        return self.pixels(DOTS_PER_INCH if self._size is None else _PRINTED * self._scale)
 
     def markup(self) -> str:
         """An SVG element in a page's colours; external text is escaped."""
@@ -94,19 +96,43 @@ class Slide:
             place = f'<svg y="{y:.1f}" width="{self._width:.1f}" height="{height:.1f}"'
             out.append(_SIZE.sub(place, svg(part, f"{self._name}-{number}", ""), count=1))
             y += height
-        size = f"{self._width:.1f} {y:.1f}"
-        head = f'<svg role="img" aria-label="{html.escape(self._label)}" viewBox="0 0 {size}">'
+        size = f'viewBox="0 0 {self._width:.1f} {y:.1f}"'
+        if self._size is not None:
+            size += f' width="{self._size:.4g}in" height="{y * self._scale / 72:.4g}in"'
+        head = f'<svg role="img" aria-label="{html.escape(self._label)}" {size}>'
         return f"{head}{''.join(out)}</svg>"
 
-    def pixels(self, dots: int) -> bytes:
-        """A PNG on white paper at a resolution in dots per inch; equal charts give equal bytes."""
+    def pixels(self, dots: float) -> bytes:
+        """A PNG on white paper, at so many dots for an inch of the layout."""
         from matplotlib.image import imsave
 
         with canvas():
             rows = np.concatenate([_painted(part, dots) for part in self._parts])
             out = BytesIO()
             unsigned: dict[str, Any] = {"Software": None}
-            imsave(out, rows, format="png", dpi=dots, metadata=unsigned)
+            imsave(out, rows, format="png", dpi=round(dots / self._scale), metadata=unsigned)
+        return out.getvalue()
+
+    def document(self) -> bytes:
+        """A PDF page of the size of the picture, with its fonts and without a date."""
+        from matplotlib import rc_context
+        from matplotlib.backends import backend_pdf
+
+        pdf: Any = backend_pdf  # it has no types
+        out, scale = BytesIO(), self._scale
+        heights = [scale * part.get_figheight() for part in self._parts]
+        with canvas(), rc_context(_PDF):
+            file = pdf.PdfFile(out, metadata=_UNSIGNED)
+            file.newPage(scale * self._width / 72, sum(heights))
+            for number, part in enumerate(self._parts, 1):
+                low = 72 * sum(heights[number:])
+                file.output(pdf.Op.gsave, scale, 0, 0, scale, 0, low, pdf.Op.concat_matrix)
+                renderer = pdf.RendererPdf(file, 72, part.get_figheight(), part.get_figwidth())
+                part.draw(renderer)
+                renderer.finalize()
+                file.output(pdf.Op.grestore)
+            file.finalize()
+            file.close()
         return out.getvalue()
 
 
@@ -140,17 +166,18 @@ def _block(width: float, lines: Sequence[tuple[str, float, str]]) -> Figure:
     return sheet.figure
 
 
-def _painted(part: Figure, dots: int) -> NDArray[np.uint8]:
+def _painted(part: Figure, dots: float) -> NDArray[np.uint8]:
     """Rows of pixels: red, green, blue and opacity."""
     out = BytesIO()
+    # A whole number of pixels, so that all parts are equally wide.
+    width = int(part.get_figwidth() * dots)
+    dots = (width + 0.01) / part.get_figwidth()
     part.savefig(out, format="rgba", dpi=dots, facecolor="white")
-    width, height = (int(inches * dots) for inches in part.get_size_inches())
-    return np.frombuffer(out.getvalue(), np.uint8).reshape(height, width, 4)
+    return np.frombuffer(out.getvalue(), np.uint8).reshape(-1, width, 4)
 
 
 # The chart itself.
 
-DOTS_PER_INCH = 200
 Section = Literal["front", "cost", "spikes", "memory", "conversation"]
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -165,8 +192,8 @@ class Chart:
     figure: Figure = field(repr=False, compare=False)
     kind: str = ""  # the same in every comparison: pareto, session, ...
     section: Section = "memory"  # the part of a comparison's page that contains it
-    shown: str = ""  # its content in the names of its files; empty: its kind
     subject: str = ""  # what it shows if there are several of a kind: a conversation
+    short: str = ""  # the subject in names of files
     scope: str = ""  # the comparison in one line, for standalone pictures
     narrow: Figure | None = field(default=None, repr=False, compare=False)  # for small screens
 
@@ -182,17 +209,14 @@ class Chart:
         """The SVG element for a small screen; "" without one."""
         return svg(self.narrow, f"{self.name}-narrow", self.title) if self.narrow else ""
 
-    def save(self, folder: Path) -> list[Path]:
-        """Write ``NAME.svg`` in light colours and ``NAME.png``, each whole or not at all.
+    def save(self, folder: Path, look: Look = USUAL) -> list[Path]:
+        """Write ``NAME.svg`` and the other formats, in light colours, each whole or not at all.
 
         Files have the title and the subject above the drawing, and the first sentence of the
-        caption and the scope below. Equal charts give equal bytes.
+        caption and the scope below, unless the look leaves them out.
         """
-        slide = Slide(self)
-        files = {
-            folder / f"{self.name}.svg": free_standing(slide.markup()).encode(),
-            folder / f"{self.name}.png": slide.pixels(DOTS_PER_INCH),
-        }
+        slide = Slide(self, look)
+        files = {folder / f"{self.name}.{form}": slide.written(form) for form in look.forms}
         for path, content in files.items():
             replace_file(path, content)
         return list(files)

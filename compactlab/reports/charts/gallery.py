@@ -9,9 +9,10 @@ from pathlib import Path
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Case, Comparison, Row, case_of, comparisons
 from compactlab.reports.analysis.scope import scope, title_of, told_apart
-from compactlab.reports.charts.chart import Chart, stem
+from compactlab.reports.charts.catalogue import CHARTS, NAMES, kinds_of, short_names, stem
+from compactlab.reports.charts.chart import USUAL, Chart, Look
 from compactlab.reports.charts.drawing import own_specs, strategy_colours
-from compactlab.reports.charts.kit import Colours
+from compactlab.reports.charts.kit import WIDTH, Colours
 from compactlab.reports.charts.lines import by_lag, by_round, cumulative
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.charts.profile import by_type, continuity
@@ -39,38 +40,46 @@ def gallery(
     cases: Sequence[Case] | None = None,
     *,
     most: int = ROWS,
+    kinds: Collection[str] = CHARTS.values(),
+    width: float = WIDTH,
 ) -> list[Chart]:
     """All charts of a comparison with figures, in reading order.
 
     Their names begin with ``name``. Charts of single conversations come last and have a
     ``subject``: the given cases, or the largest. All charts but the first show only some
-    strategies, see :func:`drawn`.
+    strategies, see :func:`drawn`. Only charts of the given kinds are computed.
     """
     own = own_specs(results)
     some = replace(comparison, rows=tuple(drawn(comparison, own, most)))
-    charts = [
-        pareto(comparison, colours, f"{name}-pareto", own),
-        classes(some, f"{name}-classes"),
-        breakdown(some, f"{name}-causes"),
-        spikes(some, f"{name}-spikes"),
-        thrash(some, f"{name}-thrash"),
-        by_lag(some, colours, f"{name}-lag"),
-        by_type(some, f"{name}-type"),
-        by_round(some, colours, f"{name}-survival"),
-        occupancy(some, f"{name}-states"),
-        continuity(some, f"{name}-continuity"),
-        loops(some, f"{name}-loops"),
-    ]
-    for number, runs in enumerate(_largest(some, cases), 1):
+    builders: dict[str, Callable[[str], Chart | None]] = {
+        "pareto": lambda key: pareto(comparison, colours, key, own, width),
+        "classes": lambda key: classes(some, key, width),
+        "causes": lambda key: breakdown(some, key, width),
+        "spikes": lambda key: spikes(some, key, width),
+        "thrash": lambda key: thrash(some, key, width),
+        "lag": lambda key: by_lag(some, colours, key, width),
+        "type": lambda key: by_type(some, key, width),
+        "survival": lambda key: by_round(some, colours, key, width),
+        "states": lambda key: occupancy(some, key, width),
+        "continuity": lambda key: continuity(some, key, width),
+        "loops": lambda key: loops(some, key, width),
+    }
+    charts = [build(f"{name}-{kind}") for kind, build in builders.items() if kind in kinds]
+    shown = largest(some, cases) if {"session", "cumulative"} & {*kinds} else []
+    short = short_names(case_of(next(iter(runs.values())))[:2] for runs in shown)
+    for number, runs in enumerate(shown, 1):
         rows = [row for row in some.rows if row.spec in runs]
-        title = title_of(runs[rows[0].spec])
+        first = runs[rows[0].spec]
+        title = title_of(first)
         panels = [
             Panel(row.label, colours[row.spec], runs[row.spec], results.catalogue) for row in rows
         ]
-        charts += [
-            session(panels, f"{name}-session-{number}", title),
-            cumulative(rows, runs, colours, f"{name}-cumulative-{number}", title),
+        pair = [
+            "session" in kinds and session(panels, f"{name}-session-{number}", title, width),
+            "cumulative" in kinds
+            and cumulative(rows, runs, colours, f"{name}-cumulative-{number}", title, width=width),
         ]
+        charts += [replace(each, short=short[case_of(first)[:2]]) for each in pair if each]
     return [chart for chart in charts if chart]
 
 
@@ -91,42 +100,82 @@ def drawn(comparison: Comparison, own: Collection[str] = (), most: int = ROWS) -
 
 
 def save_charts(
-    results: Results, folder: Path, progress: Callable[[Path], None] | None = None
+    results: Results,
+    folder: Path,
+    progress: Callable[[Path], None] | None = None,
+    *,
+    only: Collection[str] = (),
+    look: Look = USUAL,
+    conversation: str | None = None,
 ) -> list[Path]:
-    """Write all charts of all comparisons into a folder, and return their paths.
+    """Write charts of all comparisons into a folder, and return their paths.
 
-    Creates the folder if it is missing, or raises a UsageError; keeps other files in it.
-    ``progress`` is called with each written file.
+    Parameters
+    ----------
+    results
+        The runs.
+    folder
+        Created if it is missing; other files in it stay.
+    progress
+        Called with each written file.
+    only
+        Names of charts, see :mod:`.catalogue`; by default all. Others are not computed.
+    look
+        Formats, width and titles of the files.
+    conversation
+        The id of the conversation that charts of one conversation show; by default the largest.
+
+    Raises
+    ------
+    UsageError
+        If there is no such folder or chart, or if one that is asked for has nothing to show.
     """
+    kinds = kinds_of(only)
+    compared = comparisons(results)
+    charts = _all(results, compared, kinds=kinds, width=look.layout, conversation=conversation)
+    if only:
+        charts = iter(several := list(charts))
+        if empty := [n for k, n in NAMES.items() if k in kinds - {each.kind for each in several}]:
+            raise UsageError(f"nothing to draw in these results: {', '.join(empty)}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UsageError(f"{folder}: no folder for charts: {error.strerror}") from None
-    compared = comparisons(results)
-    colours = strategy_colours(results, compared)
     written: list[Path] = []
-    for chart in _all(results, compared, colours):
-        for path in chart.save(folder):
+    for chart in charts:
+        for path in chart.save(folder, look):
             written.append(path)
             if progress:
                 progress(path)
     return written
 
 
-def _all(results: Results, compared: Sequence[Comparison], colours: Colours) -> Iterator[Chart]:
+def _all(
+    results: Results,
+    compared: Sequence[Comparison],
+    *,
+    kinds: Collection[str],
+    width: float,
+    conversation: str | None,
+) -> Iterator[Chart]:
     """All charts, each with the name of its files and its scope."""
+    colours = strategy_colours(results, compared)
     taken: set[str] = set()
     for number, comparison in enumerate(compared, 1):
         under = told_apart(comparison, compared) if len(compared) > 1 else ""
-        for chart in gallery(results, comparison, colours, f"comparison-{number}"):
-            name = stem(chart.shown or chart.kind, under, chart.subject, taken)
+        cases = [case for case in comparison.cases if case[1] == conversation]
+        for chart in gallery(
+            results, comparison, colours, f"comparison-{number}",
+            None if conversation is None else cases, kinds=kinds, width=width,
+        ):  # fmt: skip
+            name = stem(NAMES[chart.kind], under, chart.short, taken)
             taken.add(name)
             yield replace(chart, name=name, scope=f"{capitalised(scope(comparison))}.")
-    if ranks := sensitivity(compared, colours):
-        yield replace(ranks, name=stem(ranks.shown, "", "", taken))
+    if "sensitivity" in kinds and (ranks := sensitivity(compared, colours, width)):
+        yield replace(ranks, name=stem(NAMES[ranks.kind], "", "", taken))
 
 
-def _largest(comparison: Comparison, cases: Sequence[Case] | None) -> list[dict[str, Run]]:
+def largest(comparison: Comparison, cases: Sequence[Case] | None = None) -> list[dict[str, Run]]:
     """The runs by spec of the conversations with the largest prompts, in their first replay."""
     replays: dict[tuple[str, str], tuple[Case, dict[str, Run]]] = {}
     for row in comparison.rows:

@@ -88,10 +88,11 @@ class Sheet:
                 self.text((x + _SWATCH + _GAP, y), entry.text, size=letters)
                 x += entry.in_letters(letters) + _BETWEEN
 
-    def axes(self, left: float, low: float, width: float, height: float) -> Axes:
+    def axes(self, left: float, low: float, width: float, height: float, **look: Any) -> Axes:
         """Axes at a position."""
         whole, high = self.width, self.height
-        return self.figure.add_axes((left / whole, low / high, width / whole, height / high))
+        place = (left / whole, low / high, width / whole, height / high)
+        return self.figure.add_axes(place, **look)
 
     def text(
         self,
@@ -163,6 +164,8 @@ def _flowed(entries: Sequence[KeyEntry], width: float, size: float) -> list[list
 
 Which = Literal["x", "y"]
 STEPS = [1, 2, 5, 10]
+# The least width of a tick's number in points.
+_TICK = 24
 
 
 def tokens_tick(value: float) -> str:
@@ -226,10 +229,23 @@ def measure(axes: Axes, which: Which, unit: Unit, title: str) -> None:
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     axis = axes.xaxis if which == "x" else axes.yaxis
-    most = unit.across if which == "x" else unit.upright
-    axis.set_major_locator(MaxNLocator(most, integer=unit is CALLS, steps=STEPS))
+    most = min(unit.across, int(across(axes) / _TICK)) if which == "x" else unit.upright
+    axis.set_major_locator(MaxNLocator(max(2, most), integer=unit is CALLS, steps=STEPS))
     axis.set_major_formatter(FuncFormatter(lambda value, _: unit.written(value)))
     axis.set_label_text(title)
+    _fit_title(axes)
+
+
+def across(axes: Axes) -> float:
+    """The width of axes in points."""
+    return float(axes.bbox.width) * 72 / axes.figure.get_figure(root=True).dpi
+
+
+def _fit_title(axes: Axes) -> None:
+    """End a title that is wider than its axis where the axis ends, below the names of rows."""
+    label = axes.xaxis.label
+    if width_of(label.get_text(), label.get_fontsize()) > across(axes):
+        label.set(x=1.0, horizontalalignment="right")
 
 
 def measure_powers(axes: Axes, unit: Unit, ticks: Locator, title: str) -> None:
@@ -242,6 +258,7 @@ def measure_powers(axes: Axes, unit: Unit, ticks: Locator, title: str) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: unit.written(value)))
     axes.set_xlabel(title)
+    _fit_title(axes)
 
 
 def mark(
@@ -262,44 +279,66 @@ ROW = 17.0
 HEAD = 13.0  # above the rows, for the headings of figures next to them (row -1)
 NAME_SIZE = 8.5
 _SIDE, _BELOW = 16.0, 34.0
-_LETTERS = 38
+# Points of a sheet's width per character of a row's name.
+_LETTER = 17.4
 
 
-def row_names(names: Sequence[str]) -> tuple[list[str], float]:
-    """Names shortened to the space of rows, and their width in points."""
-    labels = distinct_labels(names, _LETTERS)
+def row_names(names: Sequence[str], width: float = WIDTH) -> tuple[list[str], float]:
+    """Names shortened to the space of rows on a sheet, and their width in points."""
+    labels = distinct_labels(names, round(width / _LETTER))
     return labels, 1.03 * max(width_of(label, NAME_SIZE) for label in labels) + 12
 
 
 def rows(
-    names: Sequence[str], key: Sequence[KeyEntry], right: float = 0.0, over: float = 0.0
+    names: Sequence[str],
+    key: Sequence[KeyEntry],
+    right: float = 0.0,
+    over: float = 0.0,
+    width: float = WIDTH,
 ) -> tuple[Sheet, Axes]:
     """A sheet with one row per strategy, row 0 at the top, and margins in points."""
-    labels, left = row_names(names)
+    labels, left = row_names(names, width)
     height = ROW * len(names)
-    sheet = Sheet(over + height + _BELOW, key, above=6, below=4, beside=2 * _SIDE)
-    axes = sheet.axes(left, _BELOW, WIDTH - left - _SIDE - right, height)
-    axes.set_yticks(range(len(names)), labels)
-    axes.tick_params(length=0)
-    axes.tick_params(axis="y", labelcolor=light("ink"), labelsize=NAME_SIZE)
-    axes.grid(visible=False, axis="y")
-    axes.set_ylim(len(names) - 0.5, -0.5)
+    sheet = Sheet(over + height + _BELOW, key, above=6, below=4, beside=2 * _SIDE, width=width)
+    axes = sheet.axes(left, _BELOW, width - left - _SIDE - right, height)
+    name_rows(axes, labels)
     return sheet, axes
 
 
-_APART = 14.0  # points between two axes
+def name_rows(axes: Axes, labels: Sequence[str]) -> None:
+    """Name the rows of axes, row 0 at the top."""
+    axes.set_yticks(range(len(labels)), labels)
+    axes.tick_params(length=0)
+    axes.tick_params(axis="y", labelcolor=light("ink"), labelsize=NAME_SIZE)
+    axes.grid(visible=False, axis="y")
+    axes.set_ylim(len(labels) - 0.5, -0.5)
 
 
-def panels(names: Sequence[str], key: Sequence[KeyEntry], right: float) -> tuple[Sheet, Axes, Axes]:
-    """Two axes next to each other over the same rows, with a margin in points."""
-    sheet, left = rows(names, key, right=right, over=HEAD)
-    x, y, width, height = left.get_position().bounds
-    half = (width - _APART / WIDTH) / 2
-    left.set_position((x, y, half, height))
-    other = sheet.figure.add_axes((x + width - half, y, half, height), sharey=left)
-    other.tick_params(labelleft=False, length=0)
-    other.grid(visible=False, axis="y")
-    return sheet, left, other
+# Points between two axes; below this width of a sheet they are stacked.
+_APART, _STACKED = 14.0, 480.0
+
+
+def panels(
+    names: Sequence[str], key: Sequence[KeyEntry], right: float, width: float = WIDTH
+) -> tuple[Sheet, Axes, Axes]:
+    """Two axes over the same rows, with a margin in points; stacked and without it if narrow."""
+    labels, start = row_names(names, width)
+    stacked, high = width < _STACKED, ROW * len(names)
+    room = width - start - _SIDE - (0 if stacked else right)
+    body = 2 * (high + _BELOW) if stacked else HEAD + high + _BELOW
+    sheet = Sheet(body, key, above=6, below=4, beside=2 * _SIDE, width=width)
+    if stacked:
+        first = sheet.axes(start, high + 2 * _BELOW, room, high)
+        second = sheet.axes(start, _BELOW, room, high)
+        name_rows(second, labels)
+    else:
+        half = (room - _APART) / 2
+        first = sheet.axes(start, _BELOW, half, high)
+        second = sheet.axes(start + half + _APART, _BELOW, half, high, sharey=first)
+        second.tick_params(labelleft=False, length=0)
+        second.grid(visible=False, axis="y")
+    name_rows(first, labels)
+    return sheet, first, second
 
 
 def compactions_of(row: Row, *names: str) -> list[Sequence[Floats]]:
@@ -318,7 +357,10 @@ def row_tips(axes: Axes, texts: Sequence[Sequence[str]]) -> None:
 
 
 def write_beside(axes: Axes, row: float, text: str, across: float) -> None:
-    """Write a figure next to a row, ending ``across`` points right of the axes."""
+    """Write a figure next to a row, ending ``across`` points right of the axes if there is room."""
+    drawn = axes.figure.get_figure(root=True)
+    if 72 * drawn.get_figwidth() * (1 - axes.get_position().x1) < across - 8:
+        return
     axes.annotate(
         text, (1, row), xycoords=axes.get_yaxis_transform(), xytext=(across, 0),
         textcoords="offset points", ha="right", va="center_baseline", fontsize=8.5,
@@ -353,26 +395,38 @@ class Piece(NamedTuple):
 
 
 def bars(
-    names: Sequence[str], pieces: Sequence[Piece], unit: Unit, title: str, end: float | None = None
+    names: Sequence[str],
+    pieces: Sequence[Piece],
+    unit: Unit,
+    title: str,
+    *,
+    end: float | None = None,
+    width: float = WIDTH,
 ) -> Figure:
     """One horizontal bar per strategy, stacked from pieces."""
-    sheet, axes = rows(
-        names, [KeyEntry(p.name, p.colour, "patch", p.pattern) for p in pieces if p.name]
-    )
-    starts = [0.0] * len(names)
-    for piece in pieces:
-        axes.barh(
-            range(len(names)), piece.values, left=starts, height=0.72, color=light(piece.colour),
-            edgecolor=light("paper"), linewidth=0.4,
-        )  # fmt: skip
-        starts = [start + value for start, value in zip(starts, piece.values, strict=True)]
-    axes.set_xlim(0, end or max(*starts, 0.0) * 1.02 or 1.0)
-    measure(axes, "x", unit, title)
+    key = [KeyEntry(p.name, p.colour, "patch", p.pattern) for p in pieces if p.name]
+    sheet, axes = rows(names, key, width=width)
+    stack(axes, pieces, unit, title, end)
     for piece, container in zip(pieces, axes.containers, strict=True):
         boxes = [_box(axes, bar) for bar in container if bar.get_width()]
         draw_pattern(sheet.figure, boxes, piece.pattern)
     row_tips(axes, [_told(name, pieces, row, unit) for row, name in enumerate(names)])
     return sheet.figure
+
+
+def stack(
+    axes: Axes, pieces: Sequence[Piece], unit: Unit, title: str, end: float | None = None
+) -> None:
+    """Stack pieces as horizontal bars in named rows."""
+    starts = [0.0 for _ in pieces[0].values]
+    for piece in pieces:
+        axes.barh(
+            range(len(starts)), piece.values, left=starts, height=0.72, color=light(piece.colour),
+            edgecolor=light("paper"), linewidth=0.4, label=piece.name,
+        )  # fmt: skip
+        starts = [start + value for start, value in zip(starts, piece.values, strict=True)]
+    axes.set_xlim(0, end or max(*starts, 0.0) * 1.02 or 1.0)
+    measure(axes, "x", unit, title)
 
 
 def _told(name: str, pieces: Sequence[Piece], row: int, unit: Unit) -> list[str]:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from compactlab.reports.analysis.aggregate import JUNK, ORACLE, OWN, recall_by_lag
 from compactlab.reports.analysis.bootstrap import row_interval
 from compactlab.reports.analysis.calls import bills
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas, tip
+from compactlab.reports.charts.drawing import canvas, tip, width_of
 from compactlab.reports.charts.kit import (
     CALLS,
+    NAME_SIZE,
     PERCENT,
     USD,
     WIDTH,
@@ -24,10 +25,11 @@ from compactlab.reports.charts.kit import (
     KeyEntry,
     Sheet,
     Unit,
+    across,
     measure,
     recall,
 )
-from compactlab.reports.charts.names import distinct_labels
+from compactlab.reports.charts.names import End, name_ends, width_of_ends
 from compactlab.reports.charts.palette import LINES, light
 from compactlab.reports.render.text import counted
 from compactlab.sim.metrics.lag import LAGS
@@ -38,11 +40,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-# Curves: one line per strategy; those that matter stand out.
+# Curves: one line per strategy, with its name at its end.
 
-_HEIGHT = 240.0
-_LEFT, _RIGHT, _BELOW = 52.0, 16.0, 36.0
-_LETTERS = 44
+_HEIGHT, _SHAPE = 240.0, 0.66
+_LEFT, _RIGHT, _BELOW = 52.0, 6.0, 36.0
+# Up to this many lines are all named; of more, the most important.
+MOST = 15
+# Bands of more than so many lines would cover each other.
+_BANDS_AT_MOST = 3
+# Points of a sheet's width per character of a name.
+_LETTER = 22
 
 
 @dataclass(frozen=True)
@@ -54,26 +61,85 @@ class Curve:
     xs: Sequence[float]
     ys: Sequence[float]
     band: Sequence[tuple[float, float]] = ()
+    bound: bool = False
+    place: int = 0  # in the order of the experiment, where whole agents come first
 
     def at(self, x: float) -> float:
         """Its value at the nearest point to the left; NaN beyond its ends."""
         place = bisect_right(self.xs, x) - 1
         return self.ys[place] if place >= 0 and x <= self.xs[-1] else math.nan
 
+    @property
+    def end(self) -> End:
+        """Its last point, with its name."""
+        x, y = [pair for pair in zip(self.xs, self.ys, strict=True) if not math.isnan(pair[1])][-1]
+        return End(f"{self.label} (bound)" if self.bound else self.label, self.colour, x, y)
 
-def curves(given: Sequence[Curve], *, marks: bool) -> tuple[Figure, Axes]:
-    """Lines with a mark at every point or at some; grey ones lie below and share a key entry."""
-    loud = [curve for curve in given if curve.colour != "grey"]
-    labels = distinct_labels([curve.label for curve in loud], _LETTERS)
-    key = [KeyEntry(text, curve.colour, "line") for text, curve in zip(labels, loud, strict=True)]
-    if len(loud) < len(given):
-        others = counted(len(given) - len(loud), "other strategy" if loud else "strategy")
-        key.append(KeyEntry(others, "grey", "line"))
-    sheet = Sheet(_BELOW + _HEIGHT, key, beside=24)
-    axes = sheet.axes(_LEFT, _BELOW, WIDTH - _LEFT - _RIGHT, _HEIGHT)
-    for number, curve in enumerate(given):
+
+class Lines(NamedTuple):
+    """What a chart of lines is drawn from: curves and axes; positions may have names."""
+
+    curves: Sequence[Curve]
+    title: str
+    what: str
+    unit: Unit
+    names: Sequence[str] = ()
+
+
+def named(given: Sequence[Curve]) -> list[Curve]:
+    """The curves with names: all if they are few, else coloured ones, bounds and the extremes.
+
+    The others follow in the order of the experiment.
+    """
+    by_level = sorted(given, key=lambda curve: curve.end.y)
+    extremes = [*by_level[:1], *by_level[-2:]]
+
+    def rank(curve: Curve) -> tuple[bool, int]:
+        first = curve.colour != "grey" or curve.bound or curve in extremes
+        return not first, curve.place
+
+    chosen = sorted(given, key=rank)[:MOST]
+    return [curve for curve in given if curve in chosen]
+
+
+def draw_lines(axes: Axes, lines: Lines, letters: int = 30, size: float = NAME_SIZE) -> None:
+    """Draw curves with their names into axes of their final size."""
+    marks = bool(lines.names)
+    for number, curve in enumerate(lines.curves):
         _draw(axes, curve, number, marks)
-    return sheet.figure, axes
+    last = max(curve.xs[-1] for curve in lines.curves)
+    if lines.names:
+        shown = lines.names[: int(last) + 1]
+        room = across(axes) / len(shown)
+        # Where not all names fit, the last one and every second or third one before it.
+        step = max(1, math.ceil(max(width_of(name, size) for name in shown) / room))
+        texts = ["" if n % step else name for n, name in enumerate(reversed(shown))]
+        axes.set_xticks(range(len(shown)), texts[::-1])
+        axes.set_xlim(-0.3, last + 0.3)
+        axes.set_xlabel(lines.title)
+    else:
+        axes.set_xlim(0, 1.01 * last)
+        measure(axes, "x", CALLS, lines.title)
+    axes.set_ylim(0, 1.02 if lines.unit is PERCENT else None)
+    measure(axes, "y", lines.unit, lines.what)
+    name_ends(axes, [curve.end for curve in named(lines.curves)], letters, size)
+
+
+def _drawn(lines: Lines, heads: Mapping[float, str], width: float) -> Figure:
+    """A sheet of lines; ``heads`` begin the tooltips at their positions."""
+    letters = max(12, round(width / _LETTER))
+    shown = named(lines.curves)
+    right = width_of_ends([curve.end.label for curve in shown], letters, NAME_SIZE) + _RIGHT
+    height = min(_HEIGHT, _SHAPE * width)
+    key = []
+    if more := len(lines.curves) - len(shown):
+        key = [KeyEntry(counted(more, "other strategy"), "grey", "line")]
+    with canvas():
+        sheet = Sheet(_BELOW + height + 8, key, beside=24, width=width)
+        axes = sheet.axes(_LEFT, _BELOW, width - _LEFT - right, height)
+        draw_lines(axes, lines, letters)
+        tell(axes, lines.curves, heads, lines.unit)
+    return sheet.figure
 
 
 # Curves per tooltip, and the maximum number of tooltips.
@@ -100,15 +166,15 @@ def tell(axes: Axes, given: Sequence[Curve], heads: Mapping[float, str], unit: U
 
 
 def _draw(axes: Axes, curve: Curve, number: int, marks: bool) -> None:
-    line, quiet = LINES[curve.colour], curve.colour == "grey"
+    line, quiet = LINES["muted" if curve.bound else curve.colour], curve.colour == "grey"
     few: dict[str, Any] = {} if marks else {"markevery": (0.02 * (1 + number % 5), 0.12)}
     axes.plot(
         curve.xs,
         curve.ys,
-        color=light(curve.colour),
+        color=light("muted" if curve.bound else curve.colour),
         linewidth=line.width,
         linestyle=line.dashes,
-        marker=line.marker or ("." if marks else None),
+        marker=line.marker or ("." if marks and not curve.bound else None),
         markersize=3 if quiet else 5.5,
         alpha=0.7 if quiet else None,
         zorder=2 if quiet else 3,
@@ -131,59 +197,60 @@ _CAPTION = (
 )
 
 
-def cumulative(
-    rows: Sequence[Row], runs: Mapping[str, Run], colours: Colours, name: str, subject: str
-) -> Chart | None:
-    """Draw the cumulative cost of a conversation, whose runs are by spec; None if it is 0."""
+def cumulative_cost(rows: Sequence[Row], runs: Mapping[str, Run], colours: Colours) -> Lines | None:
+    """The cumulative cost of a conversation, whose runs are by spec; None if it is 0."""
     lines = [
-        _curve(row, runs[row.spec], colours[row.spec])
-        for row in rows
+        _paid(row, runs[row.spec], colours[row.spec], place)
+        for place, row in enumerate(rows)
         if row.spec in runs and len(runs[row.spec].calls)
     ]
     if not any(line.ys[-1] for line in lines):
         return None
-    with canvas():
-        drawn, axes = curves(lines, marks=False)
-        axes.set_xlim(0, 1.01 * max(line.xs[-1] for line in lines))
-        axes.set_ylim(bottom=0)
-        measure(axes, "x", CALLS, "call number")
-        measure(axes, "y", USD, "cumulative cost, USD")
-        last = int(max(line.xs[-1] for line in lines))
-        calls = dict.fromkeys(round(last * (n + 1) / _PLACES) for n in range(_PLACES))
-        tell(axes, lines, {n: f"up to call {n:,}" for n in calls if n}, USD)
-    return Chart(
-        name,
-        "Cumulative cost",
-        _CAPTION,
-        drawn,
-        "cumulative",
-        "conversation",
-        "cost-so-far",
-        subject,
-    )
+    return Lines(lines, "call number", "cumulative cost, USD", USD)
 
 
-def _curve(row: Row, run: Run, colour: str) -> Curve:
+def cumulative(
+    rows: Sequence[Row],
+    runs: Mapping[str, Run],
+    colours: Colours,
+    name: str,
+    subject: str,
+    *,
+    width: float = WIDTH,
+) -> Chart | None:
+    """Draw the cumulative cost of a conversation, whose runs are by spec; None if it is 0."""
+    if (lines := cumulative_cost(rows, runs, colours)) is None:
+        return None
+    last = int(max(line.xs[-1] for line in lines.curves))
+    calls = dict.fromkeys(round(last * (n + 1) / _PLACES) for n in range(_PLACES))
+    drawn = _drawn(lines, {n: f"up to call {n:,}" for n in calls if n}, width)
+    title = "Cumulative cost"
+    return Chart(name, title, _CAPTION, drawn, "cumulative", "conversation", subject)
+
+
+def _paid(row: Row, run: Run, colour: str, place: int) -> Curve:
     paid = bills(run)
     most = _QUIET if colour == "grey" else _LOUD
     step = -(-len(paid) // most) or 1
     at = sorted({*range(0, len(paid), step), len(paid) - 1})
-    return Curve(row.label, colour, [0, *(n + 1 for n in at)], [0.0, *(paid[n] for n in at)])
+    xs, ys = [0, *(n + 1 for n in at)], [0.0, *(paid[n] for n in at)]
+    return Curve(row.label, colour, xs, ys, bound=row.bound, place=place)
 
 
 # Facts that the prompt still holds, by distance and by compactions: one line per strategy.
 
 _ROUNDS = {f"amnesia_round_{number}": f"{number}" for number in range(6)}
 _NO_BAND = (math.nan, math.nan)
-_HELD = "fact recall, % of the facts due"
+_HELD = "recall, % of the facts due"
 _MEAN = (
     "the share of the facts due that the prompt still holds, as the mean over types of facts and "
     "then over the conversations that have facts of that age"
 )
 _LAGGED = (
-    "Fact recall by lag: the share of needed facts that the prompt holds, as the mean over the "
-    "conversations with such needs. The lag of a need is the number of tokens in the log between "
-    "the message that stated the fact last and the call; all strategies meet the same needs. "
+    "Recall by distance: the share of needed facts that the prompt holds, as the mean over the "
+    "conversations with such needs. The distance of a need is the number of tokens in the log "
+    "between the message that stated the fact last and the call; all strategies meet the same "
+    "needs. "
     "{bands}It is no survival curve: each step has other needs."
 )
 _LAG_BANDS = (
@@ -191,28 +258,41 @@ _LAG_BANDS = (
     "content (junk) to those that state what is needed (oracle): what a summary can change. "
 )
 _SURVIVED = (
-    f"Fact recall by compactions: {_MEAN}. Facts are grouped by the number of compactions since "
+    f"Recall by compactions: {_MEAN}. Facts are grouped by the number of compactions since "
     "they were stated last. The line of a strategy that compacts seldom ends early. "
 )
 _BANDS = "Bands are 95 % confidence intervals; they need at least ten conversations."
 
 
-def by_lag(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
-    """Draw recall by distance, between null summaries and an oracle's; None without needs."""
-    lines = [line for row in comparison.rows if (line := _lagged(row, colours[row.spec]))]
-    if not lines:
+def recall_by_distance(comparison: Comparison, colours: Colours) -> Lines | None:
+    """Recall by distance, between null summaries and an oracle's; None without needs."""
+    lines = [line for row in comparison.rows if (line := _lagged(comparison, row, colours))]
+    ends = [lag // 1000 for lag in LAGS]
+    names = [f"{low}\N{EN DASH}{high}k" for low, high in pairwise(ends)]
+    steps = [f"<{ends[1]}k", *names[1:], f"\N{GREATER-THAN OR EQUAL TO}{ends[-1]}k"]
+    title = "distance of the need, tokens of the log"
+    return Lines(_few_bands(lines), title, "recall, % of needs", PERCENT, steps) if lines else None
+
+
+def _few_bands(lines: Sequence[Curve]) -> Sequence[Curve]:
+    if sum(bool(line.band) for line in lines) <= _BANDS_AT_MOST:
+        return lines
+    return [replace(line, band=()) for line in lines]
+
+
+def by_lag(
+    comparison: Comparison, colours: Colours, name: str, width: float = WIDTH
+) -> Chart | None:
+    """Draw recall by distance; None without needs."""
+    if (lines := recall_by_distance(comparison, colours)) is None:
         return None
-    ends = [f"{lag // 1000}k" for lag in LAGS]
-    names = [f"{low} to {high}" for low, high in pairwise(ends)]
-    steps = [f"less than {ends[1]}", *names[1:], f"{ends[-1]} or more"]
-    drawn = _recall(lines, steps, "lag of the need, tokens of the log", "fact recall, % of needs")
-    caption = _LAGGED.format(bands=_LAG_BANDS if any(line.band for line in lines) else "")
-    return Chart(name, "Fact recall by lag", caption, drawn, "lag")
+    caption = _LAGGED.format(bands=_LAG_BANDS if any(line.band for line in lines.curves) else "")
+    return Chart(name, "Recall by distance", caption, _over_names(lines, width), "lag")
 
 
-def _lagged(row: Row, colour: str) -> Curve | None:
+def _lagged(comparison: Comparison, row: Row, colours: Colours) -> Curve | None:
     shares = recall_by_lag(row.runs)
-    own = shares[OWN]
+    own, colour = shares[OWN], colours[row.spec]
     last = max((index for index, share in enumerate(own, 1) if share is not None), default=0)
     if not last:
         return None
@@ -221,55 +301,57 @@ def _lagged(row: Row, colour: str) -> Curve | None:
     if row.summarises and colour != "grey" and {JUNK, ORACLE} <= shares.keys():
         ends = zip(shares[JUNK][:last], shares[ORACLE][:last], strict=True)
         band = [_NO_BAND if None in pair else pair for pair in ends]  # type: ignore[misc]
-    return Curve(row.label, colour, range(last), ys, band)
+    return _curve(comparison, row, colours, ys, band)
 
 
-def by_round(comparison: Comparison, colours: Colours, name: str) -> Chart | None:
-    """Draw the share of facts held after a number of compactions; None without compactions."""
-    lines = _curves(comparison.rows, colours, _ROUNDS, bands=True)
+def recall_by_compactions(comparison: Comparison, colours: Colours) -> Lines | None:
+    """The share of facts held after a number of compactions; None without compactions."""
+    lines = _aged(comparison, colours, _ROUNDS)
     if not any(len(line.ys) > 1 and not math.isnan(line.ys[1]) for line in lines):
         return None
-    caption = _SURVIVED + (_BANDS if any(line.band for line in lines) else "")
     title = "compactions since the fact was stated"
-    drawn = _recall(lines, list(_ROUNDS.values()), title)
-    return Chart(
-        name,
-        "Fact recall by number of compactions",
-        caption.strip(),
-        drawn,
-        "survival",
-        shown="survival-by-round",
-    )
+    return Lines(_few_bands(lines), title, _HELD, PERCENT, list(_ROUNDS.values()))
 
 
-def _recall(lines: Sequence[Curve], names: Sequence[str], title: str, what: str = _HELD) -> Figure:
-    """Curves of shares over named positions, up to the last one with a point."""
-    last = max(len(line.xs) for line in lines)
-    with canvas():
-        drawn, axes = curves(lines, marks=True)
-        axes.set_xticks(range(last), names[:last])
-        axes.set_xlim(-0.3, last - 0.7)
-        axes.set_xlabel(title)
-        axes.set_ylim(0, 1.02)
-        measure(axes, "y", PERCENT, what)
-        tell(axes, lines, {n: f"{title}: {names[n]}" for n in range(last)}, PERCENT)
-    return drawn
+def by_round(
+    comparison: Comparison, colours: Colours, name: str, width: float = WIDTH
+) -> Chart | None:
+    """Draw the share of facts held after a number of compactions; None without compactions."""
+    if (lines := recall_by_compactions(comparison, colours)) is None:
+        return None
+    caption = _SURVIVED + (_BANDS if any(line.band for line in lines.curves) else "")
+    title = "Recall by number of compactions"
+    return Chart(name, title, caption.strip(), _over_names(lines, width), "survival")
 
 
-def _curves(
-    rows: Sequence[Row], colours: Colours, metrics: Mapping[str, str], *, bands: bool
-) -> list[Curve]:
+def _over_names(lines: Lines, width: float) -> Figure:
+    heads = {n: f"{lines.title}: {text}" for n, text in enumerate(lines.names)}
+    last = max(curve.xs[-1] for curve in lines.curves)
+    return _drawn(lines, {n: head for n, head in heads.items() if n <= last}, width)
+
+
+def _aged(comparison: Comparison, colours: Colours, metrics: Mapping[str, str]) -> list[Curve]:
     """One curve per strategy, up to the last age of any of its facts."""
     lines = []
-    for row in rows:
+    for row in comparison.rows:
         shares = [recall(row, metric) for metric in metrics]
         while shares and math.isnan(shares[-1]):
             shares.pop()
         if shares:
-            colour = colours[row.spec]
-            own = list(metrics)[: len(shares)] if bands and colour != "grey" else ()
-            lines.append(Curve(row.label, colour, range(len(shares)), shares, _band(row, own)))
+            own = list(metrics)[: len(shares)] if colours[row.spec] != "grey" else ()
+            lines.append(_curve(comparison, row, colours, shares, _band(row, own)))
     return lines
+
+
+def _curve(
+    comparison: Comparison,
+    row: Row,
+    colours: Colours,
+    ys: Sequence[float],
+    band: Sequence[tuple[float, float]],
+) -> Curve:
+    place = comparison.named.index(row.spec) if row.spec in comparison.named else 0
+    return Curve(row.label, colours[row.spec], range(len(ys)), ys, band, row.bound, place)
 
 
 def _band(row: Row, metrics: Sequence[str]) -> Sequence[tuple[float, float]]:

@@ -1,22 +1,23 @@
-"""Names of strategies: short distinct labels, and their placement next to dots."""
+"""Names of strategies: short distinct labels, next to dots and at the ends of lines."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.charts.drawing import Box, Point, classed, in_points, width_of
+from compactlab.reports.charts.drawing import Box, Point, classed, width_of
 from compactlab.reports.charts.palette import light
 from compactlab.reports.render.text import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.transforms import Transform
 
 
 # Short labels of strategies, distinct if the names are.
@@ -222,13 +223,26 @@ def _line(dot: Point, box: Floats) -> Floats:
 
 # Names next to dots, with a line to the dot if they cannot be adjacent.
 
-_SIZE, _HIGH = 10.0, 1.2
+SIZE, _HIGH = 10.0, 1.2
 # The gap between a line and the letters.
 _SHORT = 1.5
-# Dots nearer than this overlap and share one name.
-_SAME = 2.0
-# Points of the axes' width per character of a name.
-_LETTER = 16
+# Dots nearer than this overlap and share one place for their names; so do names without space of
+# dots that are no farther apart than the second. A line of them has so many characters.
+_SAME, _NEAR, _TOGETHER = 2.0, 30.0, 24
+# Widths of a letter of the axes' width per character of a name.
+_LETTER = 1.6
+
+
+class _Name(NamedTuple):
+    """A name, or lines of those of several marks, and its dot in data."""
+
+    label: str
+    dot: Point
+
+    def room(self, size: float) -> Point:
+        """Its width and height in points."""
+        lines = self.label.split("\n")
+        return max(width_of(line, size) for line in lines), size * _HIGH * len(lines)
 
 
 def write_names(
@@ -237,56 +251,178 @@ def write_names(
     marks: Sequence[Point],
     drawn: Sequence[Point],
     others: Collection[str] = (),
+    *,
+    boxes: Sequence[Box] = (),
+    size: float = SIZE,
 ) -> None:
-    """Write names next to dots, in axes of a figure with one pixel per point.
+    """Write names next to dots, in axes of their final size and limits.
 
-    Names avoid all marks and the drawn points, which are in points of the figure. ``others`` are
-    names of less importance: they only take the space that the others leave.
+    Names avoid all marks, and the drawn points and boxes, which are in points of the figure.
+    ``others`` are names of less importance: they only take the space that the others leave. Names
+    that find none share one place with those of the marks around them.
     """
-    dots: dict[Point, tuple[str, bool]] = {}
-    (left, low), (right, high) = axes.transAxes.transform([(0, 0), (1, 1)])
-    labels = distinct_labels(list(named), max(12, int((right - left) / _LETTER)))
-    for name, label, dot in zip(named, labels, _on_sheet(axes, list(named.values())), strict=True):
-        if all(math.dist(dot, other) >= _SAME for other in dots):
-            dots[dot] = label, name in others
+    (left, low), (right, high) = on_sheet(axes, [(0, 0), (1, 1)], axes.transAxes)
+    labels = distinct_labels(list(named), max(12, int((right - left) / (_LETTER * size))))
+    dots = on_sheet(axes, list(named.values()))
     frame = (left + 2, low + 2, right + 6, high)
-    written: list[Box] = []
-    for least in (False, True):
-        chosen = {dot: label for dot, (label, late) in dots.items() if late is least}
-        sizes = [(width_of(label, _SIZE), _SIZE * _HIGH) for label in chosen.values()]
-        marked = _on_sheet(axes, marks)
-        places = place(list(chosen), sizes, frame, marked, drawn, boxes=written, strict=least)
-        for (dot, label), size, at in zip(chosen.items(), sizes, places, strict=True):
-            if at is not None:
-                (x, y), (width, height) = at, size
-                _write(axes, dot, label, (x, y, x + width, y + height))
+    written, marked = list(boxes), on_sheet(axes, marks)
+
+    def write(
+        groups: Mapping[Point, Sequence[int]], lines: Sequence[Point], *, strict: bool = False
+    ) -> list[int]:
+        """Write the names of each dot; return those without space."""
+        points = list(named.values())
+        names = [_Name(_joined([labels[n] for n in g]), points[g[0]]) for g in groups.values()]
+        sizes = [name.room(size) for name in names]
+        places = place(list(groups), sizes, frame, marked, lines, boxes=written, strict=strict)
+        for at, name, (width, height), corner in zip(groups, names, sizes, places, strict=True):
+            if corner is not None:
+                x, y = corner
+                _write(axes, at, name, (x, y, x + width, y + height), size)
                 written.append((x - _GAP, y, x + width + _GAP, y + height))
+        pairs = zip(groups.values(), places, strict=True)
+        return [number for group, corner in pairs if corner is None for number in group]
+
+    groups = _grouped(dots, range(len(dots)), _SAME)
+    late = {at for at, group in groups.items() if all(list(named)[n] in others for n in group)}
+    without = write({at: group for at, group in groups.items() if at not in late}, drawn)
+    without += write({at: groups[at] for at in groups if at in late}, drawn, strict=True)
+    for lines in (drawn, ()):  # a name across a line is better than none
+        without = write(_grouped(dots, without, _NEAR), lines)
 
 
-def _on_sheet(axes: Axes, points: Sequence[Point]) -> list[Point]:
-    """Data points in points of the figure."""
+def _grouped(dots: Sequence[Point], numbers: Iterable[int], reach: float) -> dict[Point, list[int]]:
+    """Numbers of dots near the first of their group, by its place."""
+    groups: dict[Point, list[int]] = {}
+    for number in numbers:
+        at = next((at for at in groups if math.dist(at, dots[number]) < reach), dots[number])
+        groups.setdefault(at, []).append(number)
+    return groups
+
+
+def _joined(labels: Sequence[str]) -> str:
+    r"""Names as lines of a few.
+
+    Examples
+    --------
+    >>> _joined(["claude_code", "codex", "opencode", "pi"])
+    'claude_code, codex,\nopencode, pi'
+    """
+    lines = [labels[0]]
+    for label in labels[1:]:
+        longer = f"{lines[-1]}, {label}"
+        lines[-1:] = [longer] if len(longer) <= _TOGETHER else [f"{lines[-1]},", label]
+    return "\n".join(lines)
+
+
+def on_sheet(axes: Axes, points: Sequence[Point], places: Transform | None = None) -> list[Point]:
+    """Points of the data, or of another transform, in points of the figure."""
     if not points:
         return []
-    return [(float(x), float(y)) for x, y in axes.transData.transform(points)]
+    scale = 72 / axes.figure.get_figure(root=True).dpi
+    there = (places or axes.transData).transform(points)
+    return [(float(x) * scale, float(y) * scale) for x, y in there]
 
 
-def _write(axes: Axes, dot: Point, label: str, box: Box) -> None:
-    """A name, anchored at the side of its dot: a page's font may be narrower than ours."""
-    whole = in_points(axes.figure.get_figure(root=True))
+def _write(axes: Axes, at: Point, name: _Name, box: Box, size: float) -> None:
+    """A name, anchored at the side of its dot: a page's font may be narrower than ours.
+
+    It keeps its distance from the dot when the axes are moved.
+    """
     left, low, right, high = box
-    end = nearest_in((left, low + 1, right, high - 1), dot)
-    if math.dist(dot, end) > _LEAD:
-        share = 1 - _SHORT / math.dist(dot, end)
-        xs, ys = ([a, a + (b - a) * share] for a, b in zip(dot, end, strict=True))
-        axes.plot(
-            xs, ys, transform=whole, color=light("muted"), linewidth=0.7, zorder=2,
-            gid=classed("lead"),
-        )  # fmt: skip
+    end = nearest_in((left, low + 1, right, high - 1), at)
     x, anchor = (
-        (right, "right") if right < dot[0] else (left, "left") if left > dot[0]
+        (right, "right") if right < at[0] else (left, "left") if left > at[0]
         else ((left + right) / 2, "center")
     )  # fmt: skip
-    axes.text(
-        x, low + 0.25 * _SIZE, label, transform=whole, ha=anchor, va="baseline", fontsize=_SIZE,
-        color=light("ink"), zorder=4, gid=classed("name"),
+    line = None
+    if math.dist(at, end) > _LEAD:
+        side = (end[0] - left) / (right - left), (end[1] - low) / (high - low)
+        line = {"arrowstyle": "-", "color": light("muted"), "linewidth": 0.7, "patchA": None,
+                "shrinkA": _SHORT, "shrinkB": 0, "relpos": side}  # fmt: skip
+    y, level = (
+        ((low + high) / 2, "center") if "\n" in name.label else (low + 0.25 * size, "baseline")
+    )
+    text = axes.annotate(
+        name.label, name.dot, xytext=(x - at[0], y - at[1]),
+        textcoords="offset points", ha=anchor, va=level, fontsize=size, color=light("ink"),
+        zorder=4, gid=classed("name"), arrowprops=line, annotation_clip=False,
     )  # fmt: skip
+    if text.arrow_patch is not None:
+        text.arrow_patch.set(zorder=2, gid=classed("lead"))
+
+
+# Names at the ends of lines, right of the axes, with a thread to each end.
+
+_BESIDE, _APART = 14.0, 1.2
+
+
+class End(NamedTuple):
+    """The end of a line: its name, its colour, and its position in data."""
+
+    label: str
+    colour: str
+    x: float
+    y: float
+
+
+def width_of_ends(labels: Sequence[str], letters: int, size: float) -> float:
+    """The width in points that names at the ends of lines need."""
+    cut = distinct_labels(labels, letters)
+    return _BESIDE + 1.03 * max((width_of(label, size) for label in cut), default=0.0)
+
+
+def name_ends(axes: Axes, ends: Sequence[End], letters: int, size: float) -> None:
+    """Write the names of lines right of axes that have their final size and limits.
+
+    No name covers another one. Each is as near to the height of its line's end as that allows.
+    """
+    from matplotlib.transforms import offset_copy
+
+    drawn = axes.figure.get_figure(root=True)
+    height = float(axes.bbox.height) * 72 / drawn.dpi
+    levels = axes.transAxes.inverted().transform(
+        axes.transData.transform([(end.x, end.y) for end in ends])
+    )
+    wanted = [height * float(level) for _, level in levels]
+    places = spaced(wanted, _APART * size, height)
+    beside = offset_copy(axes.transAxes, drawn, x=_BESIDE, units="points")
+    labels = distinct_labels([end.label for end in ends], letters)
+    for end, label, place in zip(ends, labels, places, strict=True):
+        thread = {"arrowstyle": "-", "color": light(end.colour), "linewidth": 0.7,
+                  "shrinkA": 1, "shrinkB": 2, "relpos": (0, 0.5)}  # fmt: skip
+        axes.annotate(
+            label, (end.x, end.y), xytext=(1, place / height), textcoords=beside,
+            ha="left", va="center", fontsize=size, annotation_clip=False, arrowprops=thread,
+            color=light("muted" if end.colour == "grey" else "ink"), gid=classed("name"),
+        )  # fmt: skip
+
+
+def spaced(wanted: Sequence[float], apart: float, high: float) -> list[float]:
+    """Positions as near as possible to the wanted ones, in their order and with distances.
+
+    They lie between 0 and ``high``, below 0 only without room. Least squares under a minimum
+    distance is isotonic regression: neighbours that are too near share their mean.
+
+    Examples
+    --------
+    >>> spaced([5, 50, 51], 10, 100)
+    [5.0, 45.5, 55.5]
+    >>> spaced([99, 99], 10, 100)
+    [90.0, 100.0]
+    """
+    order = sorted(range(len(wanted)), key=lambda number: wanted[number])
+    pools: list[list[float]] = []  # sums and counts of positions without the distances
+    for number, index in enumerate(order):
+        pools.append([wanted[index] - number * apart, 1])
+        while len(pools) > 1 and pools[-2][0] / pools[-2][1] > pools[-1][0] / pools[-1][1]:
+            total, count = pools.pop()
+            pools[-1] = [pools[-1][0] + total, pools[-1][1] + count]
+    most = high - (len(order) - 1) * apart
+    levels = [
+        min(max(total / count, 0.0), most) for total, count in pools for _ in range(int(count))
+    ]
+    places = [0.0] * len(order)
+    for number, (index, level) in enumerate(zip(order, levels, strict=True)):
+        places[index] = level + number * apart
+    return places

@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.analysis.contrast import Contrast, contrasts
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import Point, canvas, classed, tip
+from compactlab.reports.charts.drawing import Box, Point, canvas, classed, tip, width_of
 from compactlab.reports.charts.kit import (
+    NAME_SIZE,
     PERCENT,
     STEPS,
     USD,
+    WIDTH,
     Colours,
     KeyEntry,
     Sheet,
@@ -25,9 +27,9 @@ from compactlab.reports.charts.kit import (
     mark,
     measure,
 )
-from compactlab.reports.charts.names import write_names
+from compactlab.reports.charts.names import SIZE, on_sheet, write_names
 from compactlab.reports.charts.palette import light
-from compactlab.reports.render.text import dollars, show
+from compactlab.reports.render.text import dollars, percent, show
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,18 +42,20 @@ _LEFT, _RIGHT, _BELOW = 44.0, 14.0, 34.0
 _CLOSE = 4.0
 # The axis of recall starts here or lower.
 _MOST = 0.95
-# The font size, which screens show unscaled.
-_LETTERS = 10.0
+# The shape and the least height at a given width.
+_SHAPE, _LOWEST = 0.68, 230.0
+# Bounds that remember next to nothing; the others remember what nobody can.
+_LOWER = ("keep_none", "random_keep")
 # Up to this number of marks, all have names, as far as there is space.
 _FEW = 20
 # The radius of a mark's tooltip.
 _REACH = 7.0
 _CAPTION = (
     "Each mark is a strategy, over all conversations of this comparison; up and to the left is "
-    "better. Fact recall is the share of the needed facts that the prompt holds, of those last "
+    "better. Recall is the share of the needed facts that the prompt holds, of those last "
     "stated {lag:,} tokens ago or earlier. The dashed line is the Pareto front of the "
     "usable strategies that compacted at least once; as_recorded is excluded, and so are bounds: "
-    "null strategies, and those that see future messages. "
+    "null strategies, and those that see future messages. A bound is a dotted line at its recall. "
 )
 _NAMED = (
     "Named are the front, the reference, bounds and strategies of one's own; the table has all. "
@@ -60,19 +64,19 @@ _BROKEN = "Beyond a double stroke, the axis is compressed. "
 _BARS = (
     "Bars of the named ones are 95 % confidence intervals, paired by conversation with "
     "{reference}: horizontal, of the ratio of costs times the cost of {reference}; vertical, of "
-    "the difference in fact recall. They compare a strategy with {reference}, not two other "
+    "the difference in recall. They compare a strategy with {reference}, not two other "
     "strategies with each other."
 )
 _COST = "cost of all conversations, USD (less is better)"
-_RECALL = "fact recall, % (more is better)"
+_RECALL = "recall, % (more is better)"
 _NO_BARS = "There are no confidence intervals: at least ten conversations are needed for them."
 
 # Interval from left to right and from bottom to top; None without one.
 _Bar = tuple[Point | None, Point | None]
 
 
-class _Subject(NamedTuple):
-    """What is drawn: strategies with their intervals, and the names of some."""
+class TradeOff(NamedTuple):
+    """What is drawn: strategies with their intervals, the names of some, and bounds as lines."""
 
     rows: Sequence[Row]
     front: Sequence[Row]
@@ -80,50 +84,88 @@ class _Subject(NamedTuple):
     colours: Colours
     named: Sequence[Row]
     others: Collection[str]  # labels that are named only where there is space
+    bounds: Sequence[Row]
+    reference: str  # the label of the reference of intervals; "" without any
 
 
-def pareto(
-    comparison: Comparison, colours: Colours, name: str, own: Collection[str] = ()
-) -> Chart | None:
-    """Draw cost and recall; ``own`` specs are named, too. None if nothing is needed."""
+def trade_off(
+    comparison: Comparison, colours: Colours, own: Collection[str] = ()
+) -> TradeOff | None:
+    """Cost and recall of all strategies; ``own`` specs are named, too. None without needs.
+
+    A bound is a line at its recall, because nobody can have it for its cost. Only as the reference
+    is it a mark, even if the user did not name it.
+    """
     basis = comparison.reference
-    # The reference is drawn even if the user did not name it.
     beside = [row for row in comparison.bounds if row is basis]
-    rows = [row for row in (*comparison.rows, *beside) if row.recall is not None]
-    if not rows:
+    known = [row for row in (*comparison.rows, *comparison.bounds) if row.recall is not None]
+    given = [row for row in (*comparison.rows, *beside) if row in known]
+    if not given:
         return None
+    # Without any strategy, bounds are all that there is to show.
+    rows = [row for row in given if not row.bound or row is basis] or given
+    bounds = [row for row in known if row.bound and row not in rows]
     intervals, reference = _intervals(comparison, rows)
     front = comparison.front
-    leading = [r for r in rows if r in front or r is basis or r.bound or r.spec in own]
+    leading = [r for r in rows if r in front or r is basis or r.spec in own]
     # Of overlapping marks the first is named: the user's own, the reference, then the front.
-    leading.sort(key=lambda row: (row.spec not in own, row is not basis, row.bound))
-    few = len(rows) <= _FEW
-    named = [*leading, *(row for row in rows if few and row not in leading)]
+    leading.sort(key=lambda row: (row.spec not in own, row is not basis))
+    named = [*leading, *(row for row in rows if len(rows) <= _FEW and row not in leading)]
     # Sixty intervals would hide the marks.
     bars = {row.spec: intervals[row.spec] for row in leading if row.spec in intervals}
     others = {row.label for row in named[len(leading) :]}
-    subject = _Subject(rows, front, bars, colours, named, others)
+    return TradeOff(
+        rows, front, bars, colours, named, others, bounds, reference if intervals else ""
+    )
+
+
+def pareto(
+    comparison: Comparison,
+    colours: Colours,
+    name: str,
+    own: Collection[str] = (),
+    width: float = WIDTH,
+) -> Chart | None:
+    """Draw cost and recall; ``own`` specs are named, too. None if nothing is needed."""
+    if (subject := trade_off(comparison, colours, own)) is None:
+        return None
+    narrow = None
     with canvas():
-        (wide, broken), (narrow, _) = (_drawn(subject, size) for size in (_WIDE, _NARROW))
+        if width == WIDTH:
+            wide, broken = _drawn(subject, _WIDE)
+            narrow, _ = _drawn(subject, _NARROW)
+        else:
+            size = SIZE if width > _WIDE[0] else NAME_SIZE
+            wide, broken = _drawn(subject, (width, max(_SHAPE * width, _LOWEST)), size)
     caption = (
         _CAPTION.format(lag=comparison.lag)
-        + ("" if few else _NAMED)
+        + ("" if len(subject.rows) <= _FEW else _NAMED)
         + (_BROKEN if broken else "")
-        + (_BARS.format(reference=reference) if intervals else _NO_BARS)
+        + (_BARS.format(reference=subject.reference) if subject.reference else _NO_BARS)
     )
-    title = "Cost and fact recall"
-    return Chart(name, title, caption, wide, "pareto", "front", "cost-and-memory", narrow=narrow)
+    return Chart(name, "Cost and recall", caption, wide, "pareto", "front", narrow=narrow)
 
 
-def _drawn(subject: _Subject, size: tuple[float, float]) -> tuple[Figure, bool]:
-    """The drawing at a size, and whether it has a broken axis."""
-    width, height = size
-    sheet = Sheet(height, _key(subject.rows), above=2, width=width, letters=_LETTERS)
+def _drawn(
+    subject: TradeOff, whole: tuple[float, float], size: float = SIZE
+) -> tuple[Figure, bool]:
+    """The drawing on a sheet, and whether it has a broken axis."""
+    width, height = whole
+    sheet = Sheet(height, marks_key(subject.rows), above=2, width=width, letters=size)
     axes = sheet.axes(_LEFT, _BELOW, width - _LEFT - _RIGHT, height - _BELOW)
+    broken = draw_trade_off(axes, subject, size)
+    marks = on_sheet(axes, [_place(row) for row in subject.rows])
+    for row, (x, y) in zip(subject.rows, marks, strict=True):
+        tip(sheet.figure, (x - _REACH, y - _REACH, x + _REACH, y + _REACH), *_told(row))
+    return sheet.figure, broken
+
+
+def draw_trade_off(axes: Axes, subject: TradeOff, size: float = SIZE) -> bool:
+    """Draw into axes of their final size, and return whether one of them is broken."""
     broken = _frame(axes, subject.rows, subject.intervals)
-    axes.tick_params(labelsize=_LETTERS)
+    axes.tick_params(labelsize=size)
     for label in (axes.xaxis.label, axes.yaxis.label):
-        label.set_fontsize(_LETTERS)
+        label.set_fontsize(size)
     front = [_place(row) for row in subject.front]
     axes.step(
         [x for x, _ in front], [y for _, y in front], where="post", color=light("muted"),
@@ -134,14 +176,63 @@ def _drawn(subject: _Subject, size: tuple[float, float]) -> tuple[Figure, bool]:
         _bars(axes, row, subject.intervals.get(row.spec), colour)
         _dot(axes, row, colour, 3 + 0.4 * (colour != "grey") + 0.2 * (row in subject.front))
     marks = [_place(row) for row in subject.rows]
+    boxes = _limits(axes, subject, size)
     named = {row.label: _place(row) for row in subject.named}
-    write_names(axes, named, marks, _stepped(axes, front), subject.others)
-    for row, (x, y) in zip(subject.rows, axes.transData.transform(marks).tolist(), strict=True):
-        tip(sheet.figure, (x - _REACH, y - _REACH, x + _REACH, y + _REACH), *_told(row))
-    return sheet.figure, broken
+    drawn = _stepped(axes, front)
+    write_names(axes, named, marks, drawn, subject.others, boxes=boxes, size=size)
+    return broken
 
 
-def _key(rows: Sequence[Row]) -> list[KeyEntry]:
+def _limits(axes: Axes, subject: TradeOff, size: float) -> list[Box]:
+    """Draw bounds as lines at their recall, and return the boxes of their names.
+
+    One below the axis has its name and its recall at the lower end.
+    """
+    (left, low), (right, _) = on_sheet(axes, [(0, 0), (1, 1)], axes.transAxes)
+    marks = on_sheet(axes, [_place(row) for row in subject.rows])
+    boxes: list[Box] = []
+    for level, label in _levels(subject.bounds):
+        ((_, y),) = on_sheet(axes, [(0.0, level)])
+        names, at, transform, above = label, level, axes.get_yaxis_transform(), 3.0
+        if y < low:
+            names, at, transform = f"{label}, {percent(level)}%, below", 0, axes.transAxes
+            y, above = low, above + 1.2 * size * len(boxes)
+        else:
+            look: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (1, 2)), "zorder": 1}
+            axes.hlines(level, 0, 1, color=light("muted"), transform=transform, **look)
+        wide, (foot, head) = width_of(names, 0.9 * size), (y + above - 2, y + above + size)
+        sides = {1: (right - wide, foot, right, head), 0: (left + 4, foot, left + 4 + wide, head)}
+        side = min(sides, key=lambda side: sum(_covers(sides[side], mark) for mark in marks))
+        boxes.append(sides[side])
+        axes.annotate(
+            names, (side, at), xycoords=transform, xytext=(0 if side else 4, above),
+            textcoords="offset points", ha="right" if side else "left", va="baseline",
+            fontsize=0.9 * size, color=light("muted"), gid=classed("name"), annotation_clip=False,
+        )  # fmt: skip
+    return boxes
+
+
+def _covers(box: Box, dot: Point) -> bool:
+    left, low, right, high = box
+    return left - _REACH < dot[0] < right + _REACH and low - _REACH / 2 < dot[1] < high + _REACH / 2
+
+
+def _levels(bounds: Sequence[Row]) -> list[tuple[float, str]]:
+    """The recall of bounds with their names, the lowest first."""
+    levels: dict[float, list[Row]] = {}
+    for row in bounds:
+        levels.setdefault(round(row.recall or 0.0, 3), []).append(row)
+    return [
+        (
+            level,
+            f"{', '.join(row.label for row in rows)}: "
+            f"{'lower' if all(row.name in _LOWER for row in rows) else 'upper'} bound",
+        )
+        for level, rows in sorted(levels.items())
+    ]
+
+
+def marks_key(rows: Sequence[Row]) -> list[KeyEntry]:
     """The key of the marks in the chart."""
     entries = (
         (any(row.exceeds_window for row in rows), "exceeds the window", "mark", "o-"),
@@ -166,7 +257,7 @@ def _told(row: Row) -> list[str]:
     return [
         row.label,
         f"cost: {dollars(row.value('cost_usd'))} USD",
-        f"fact recall: {show(row.recall, 'share')}",
+        f"recall: {show(row.recall, 'share')}",
         *(text for is_so, text in faults if is_so),
     ]
 

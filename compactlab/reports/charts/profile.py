@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from compactlab.reports.analysis.columns import ARROWS
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import canvas, tip
+from compactlab.reports.charts.drawing import canvas, tip, width_of
 from compactlab.reports.charts.kit import NAME_SIZE, ROW, WIDTH, Sheet, recall, row_names
 from compactlab.reports.render.text import MINUS, percent
 from compactlab.sim.metrics import METRICS
@@ -36,24 +36,37 @@ class ShadedColumn(NamedTuple):
     shades: Sequence[float]
 
 
-def shaded_table(names: Sequence[str], columns: Sequence[ShadedColumn]) -> Figure:
-    """Draw a table with one row per name, from top to bottom."""
-    labels, left = row_names(names)
+def shaded_table(
+    names: Sequence[str], columns: Sequence[ShadedColumn], whole: float = WIDTH
+) -> Figure:
+    """Draw a table with one row per name; columns that do not fit continue below."""
+    labels, left = row_names(names, whole)
     head = 10 + _HEAD * max(len(column.heading) for column in columns)
-    width = min((WIDTH - left - 4) / len(columns), _WIDEST)
-    sheet = Sheet(head + ROW * len(names) + 6)
-    top = sheet.height - head
-    for row, label in enumerate(labels):
-        sheet.text((left - 8, top - ROW * (row + 0.5)), label, align="right", size=NAME_SIZE)
-    for number, column in enumerate(columns):
-        _draw(sheet, column, (left + width * number, width, top))
-    sheet.line([(4, top), (left + width * len(columns), top)], "muted", 0.8)
-    for row, name in enumerate(names):
-        cells = ((" ".join(c.heading).replace("- ", ""), c.texts[row]) for c in columns)
-        low = top - ROW * (row + 1)
-        lines = [name, *(f"{head}: {text}" for head, text in cells if text)]
-        tip(sheet.figure, (0, low, WIDTH, low + ROW), *lines)
+    narrowest = max(width_of(word, _HEADING) for each in columns for word in each.heading)
+    most = max(1, int((whole - left - 4) / (0.95 * narrowest)))
+    lines = -(-len(columns) // most)
+    each = -(-len(columns) // lines)
+    width = min((whole - left - 4) / each, _WIDEST)
+    high = head + ROW * len(names) + 6
+    sheet = Sheet(high * lines, width=whole)
+    for line in range(lines):
+        top = sheet.height - high * line - head
+        own = columns[line * each : (line + 1) * each]
+        for row, label in enumerate(labels):
+            sheet.text((left - 8, top - ROW * (row + 0.5)), label, align="right", size=NAME_SIZE)
+        for number, column in enumerate(own):
+            _draw(sheet, column, (left + width * number, width, top))
+        sheet.line([(4, top), (left + width * len(own), top)], "muted", 0.8)
+        for row, name in enumerate(names):
+            low = top - ROW * (row + 1)
+            tip(sheet.figure, (0, low, whole, low + ROW), name, *_told(columns, row))
     return sheet.figure
+
+
+def _told(columns: Sequence[ShadedColumn], row: int) -> list[str]:
+    """The tooltip of a row: its figures."""
+    cells = ((" ".join(each.heading).replace("- ", ""), each.texts[row]) for each in columns)
+    return [f"{head}: {text}" for head, text in cells if text]
 
 
 def _draw(sheet: Sheet, column: ShadedColumn, edges: tuple[float, float, float]) -> None:
@@ -124,23 +137,21 @@ _PROFILE = (
 )
 
 
-def by_type(comparison: Comparison, name: str) -> Chart | None:
+def by_type(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
     """Show the share of facts held, by type; None without facts."""
-    drawn = _table(comparison, _TYPES)
-    return (
-        Chart(name, "Fact recall by type", _RECALLED, drawn, "type", shown="forgotten-by-type")
-        if drawn
-        else None
-    )
+    drawn = _table(comparison, _TYPES, width)
+    return Chart(name, "Recall by type of fact", _RECALLED, drawn, "type") if drawn else None
 
 
-def continuity(comparison: Comparison, name: str) -> Chart | None:
+def continuity(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
     """Show the main figures of continuity; None if there are none."""
-    drawn = _table(comparison, _CONTINUITY)
+    drawn = _table(comparison, _CONTINUITY, width)
     return Chart(name, "Continuity", _PROFILE, drawn, "continuity") if drawn else None
 
 
-def _table(comparison: Comparison, headings: Mapping[str, tuple[str, ...]]) -> Figure | None:
+def _table(
+    comparison: Comparison, headings: Mapping[str, tuple[str, ...]], width: float
+) -> Figure | None:
     columns = []
     for metric, heading in headings.items():
         values = [_value(row, metric) for row in comparison.rows]
@@ -149,7 +160,7 @@ def _table(comparison: Comparison, headings: Mapping[str, tuple[str, ...]]) -> F
     if not columns:
         return None
     with canvas():
-        return shaded_table([row.label for row in comparison.rows], columns)
+        return shaded_table([row.label for row in comparison.rows], columns, width)
 
 
 def _value(row: Row, metric: str) -> float:

@@ -14,7 +14,7 @@ from compactlab.reports.render.text import clean, counted, shorten
 
 _PANELS = {"cost_usd": "rank by cost, USD", "recall": "rank by recall, share"}
 _ROW, _HEAD, _BELOW = 15.0, 36.0, 14.0
-_LETTERS, _SIZE = 28, 8.5
+_LETTERS, _SIZE, _STACKED = 28, 8.5, 480.0
 # The width of a letter of a column's name, in points.
 _LETTER = 5.4
 _KEY = (
@@ -33,7 +33,9 @@ class _Shared(NamedTuple):
     colours: Colours
 
 
-def sensitivity(comparisons: Sequence[Comparison], colours: Colours | None = None) -> Chart | None:
+def sensitivity(
+    comparisons: Sequence[Comparison], colours: Colours | None = None, whole: float = WIDTH
+) -> Chart | None:
     """Draw the ranks of strategies under every model and summariser.
 
     It uses the largest group of comparisons over the same cases. None if no two of them share two
@@ -47,22 +49,19 @@ def sensitivity(comparisons: Sequence[Comparison], colours: Colours | None = Non
     shown = {metric: own for metric, own in by_metric.items() if own}
     if not shown:
         return None
-    width, height = WIDTH / len(shown), _BELOW + _ROW * len(specs) + _HEAD
+    # Panels stand next to each other, on narrow sheets below each other.
+    across = len(shown) if whole > _STACKED else 1
+    width, height = whole / across, _BELOW + _ROW * len(specs) + _HEAD
     shared = _Shared({row.spec: row.label for row in group[0].rows}, _columns(group), colours or {})
     with canvas():
-        sheet = Sheet(height, _KEY, above=2, below=9)
+        sheet = Sheet(height * len(shown) / across, _KEY, above=2, below=9, width=whole)
         for number, (metric, own) in enumerate(shown.items()):
-            sheet.text((width * number + 4, height - 4), _PANELS[metric], "muted", size=8.5)
-            _panel(sheet, (width * number, width, height), own, shared)
+            start = width * (number % across)
+            top = height * (len(shown) / across - number // across)
+            sheet.text((start + 4, top - 4), _PANELS[metric], "muted", size=8.5)
+            _panel(sheet, (start, width, top), own, shared)
     title = "Ranks by model and summariser"
-    return Chart(
-        "sensitivity",
-        title,
-        _caption(shown),
-        sheet.figure,
-        "sensitivity",
-        shown="ranks-by-model-and-summariser",
-    )
+    return Chart("sensitivity", title, _caption(shown), sheet.figure, "sensitivity")
 
 
 def comparable(comparisons: Sequence[Comparison]) -> list[Comparison]:

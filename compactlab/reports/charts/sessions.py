@@ -23,7 +23,8 @@ BINS = 120
 _COLUMNS = 3
 _LEFT, _RIGHT, _BOTTOM = 42.0, 6.0, 34.0
 _HIGH, _ACROSS, _OVER, _UNDER = 62.0, 12.0, 34.0, 10.0
-_LETTERS = 40
+# The least width of a panel, and that of a letter of its name.
+_PANEL, _LETTER = 140.0, 4.9
 # A panel is cut off beyond this many times the height that this share of the panels stays within.
 _SHOWN, _BEYOND = 0.8, 1.5
 _KEY = (
@@ -123,40 +124,33 @@ class _Drawing:
             self.sheet.figure.add_artist(shape)
 
 
-def session(panels: Sequence[Panel], name: str, subject: str) -> Chart | None:
+def session(panels: Sequence[Panel], name: str, subject: str, width: float = WIDTH) -> Chart | None:
     """Draw small multiples with shared axes, for one conversation; None if no run has calls."""
     panels = [panel for panel in panels if panel.run.calls]
     if not panels:
         return None
     top = _top([max(sizes(panel.run)) for panel in panels])
     last = max(len(panel.run.calls) for panel in panels) + 0.5
-    body = _BOTTOM + math.ceil(len(panels) / _COLUMNS) * (_HIGH + _OVER + _UNDER)
-    wide = (WIDTH - _LEFT - _RIGHT - (_COLUMNS - 1) * _ACROSS) / _COLUMNS
-    labels = distinct_labels([panel.label for panel in panels], _LETTERS)
+    columns = max(1, min(_COLUMNS, int(width / _PANEL)))
+    body = _BOTTOM + math.ceil(len(panels) / columns) * (_HIGH + _OVER + _UNDER)
+    wide = (width - _LEFT - _RIGHT - (columns - 1) * _ACROSS) / columns
+    labels = distinct_labels([panel.label for panel in panels], int(wide / _LETTER))
     with canvas():
-        drawing = _Drawing(Sheet(body, _KEY, below=7))
+        drawing = _Drawing(Sheet(body, _KEY, below=7, width=width))
         for number, (panel, label) in enumerate(zip(panels, labels, strict=True)):
-            line, place = divmod(number, _COLUMNS)
+            line, place = divmod(number, columns)
             left = _LEFT + place * (wide + _ACROSS)
             low = body - _OVER - _HIGH - line * (_HIGH + _OVER + _UNDER)
             frame = _Frame(left, low, wide, last, top)
-            _scales(drawing, frame, first=place == 0, last=number + _COLUMNS >= len(panels))
+            _scales(drawing, frame, first=place == 0, last=number + columns >= len(panels))
             _draw(drawing, frame, panel)
             _head(drawing.sheet, frame, label, panel.run)
             box = (left, low - _UNDER, left + wide, low + _HIGH + _OVER)
             tip(drawing.sheet.figure, box, panel.label, *_told(panel.run))
         drawing.finish()
     figure = drawing.sheet.figure
-    return Chart(
-        name,
-        "Context size by call",
-        _CAPTION,
-        figure,
-        "session",
-        "conversation",
-        "context",
-        subject,
-    )
+    title = "Context size by call"
+    return Chart(name, title, _CAPTION, figure, "session", "conversation", subject)
 
 
 def _top(peaks: Sequence[int]) -> float:

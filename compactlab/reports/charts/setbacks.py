@@ -18,6 +18,7 @@ from compactlab.reports.charts.kit import (
     STEPS,
     TIMES,
     USD,
+    WIDTH,
     Floats,
     KeyEntry,
     Unit,
@@ -56,34 +57,42 @@ _LOOPS_CAPTION = (
 )
 
 
-def loops(comparison: Comparison, name: str) -> Chart | None:
-    """Draw the cost of each strategy in the open and in the closed loop; None if not closed."""
+def recovered(comparison: Comparison) -> list[Row]:
+    """The strategies that were also run in the closed loop; none if nothing costs anything."""
     closed = [row for row in comparison.rows if row.figures[_BEST] is not None]
-    if not any(row.value(_OPEN) for row in closed):
+    return closed if any(row.value(_OPEN) for row in closed) else []
+
+
+def loops(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
+    """Draw the cost of each strategy in the open and in the closed loop; None if not closed."""
+    if not (closed := recovered(comparison)):
         return None
     with canvas():
-        key = _LOOPS_KEY if any(map(_differ, closed)) else _LOOPS_KEY[:-1]
-        sheet, axes = rows([row.label for row in closed], key, right=86, over=HEAD)
-        ends = [sorted(row.value(each) for each in (_OPEN, _BEST, _worst(row))) for row in closed]
-        axes.hlines(
-            range(len(closed)), [end[0] for end in ends], [end[-1] for end in ends],
-            color=light("grey"), linewidth=2, zorder=1,
-        )  # fmt: skip
-        _bills(axes, closed)
+        right = 86 if width == WIDTH else 0
+        sheet, axes = rows([r.label for r in closed], loops_key(closed), right, HEAD, width)
+        draw_loops(axes, closed)
         for index, row in enumerate(closed):
             write_beside(axes, index, _added(row), 92)
         write_beside(axes, -1, "recovery adds, USD", 92)
-        axes.set_xlim(0, max(end[-1] for end in ends) * 1.03)
-        measure(axes, "x", USD, "cost of all conversations, USD")
         row_tips(axes, list(map(_loops, closed)))
-    return Chart(
-        name,
-        "Cost with recovery",
-        _LOOPS_CAPTION,
-        sheet.figure,
-        "loops",
-        shown="cost-with-recovery",
-    )
+    return Chart(name, "Cost with recovery", _LOOPS_CAPTION, sheet.figure, "loops")
+
+
+def loops_key(closed: Sequence[Row]) -> Sequence[KeyEntry]:
+    """The key of the marks in the chart."""
+    return _LOOPS_KEY if any(map(_differ, closed)) else _LOOPS_KEY[:-1]
+
+
+def draw_loops(axes: Axes, closed: Sequence[Row]) -> None:
+    """Draw the bills of strategies in named rows."""
+    ends = [sorted(row.value(each) for each in (_OPEN, _BEST, _worst(row))) for row in closed]
+    axes.hlines(
+        range(len(closed)), [end[0] for end in ends], [end[-1] for end in ends],
+        color=light("grey"), linewidth=2, zorder=1,
+    )  # fmt: skip
+    _bills(axes, closed)
+    axes.set_xlim(0, max(end[-1] for end in ends) * 1.03)
+    measure(axes, "x", USD, "cost of all conversations, USD")
 
 
 def _bills(axes: Axes, closed: Sequence[Row]) -> None:
@@ -165,13 +174,13 @@ class _Compactions:
         return [*lines, f"no break-even: {percent(self.never_even)}%"]
 
 
-def spikes(comparison: Comparison, name: str) -> Chart | None:
+def spikes(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
     """Draw cache misses of compactions and calls until break-even; None without compactions."""
     shown = [(row.label, read) for row in comparison.rows if (read := _read(row))]
     if not shown:
         return None
     with canvas():
-        sheet, left, right = panels([label for label, _ in shown], _KEY, _RIGHT)
+        sheet, left, right = panels([label for label, _ in shown], _KEY, _RIGHT, width)
         ratios = [np.maximum(each.ratios, _LEAST) for _, each in shown]
         _panel(left, ratios, TIMES, "spike: cache-miss tokens, times those before")
         paid = [np.maximum(each.break_even, 1) for _, each in shown]
@@ -181,15 +190,8 @@ def spikes(comparison: Comparison, name: str) -> Chart | None:
             _write_counts(right, index, f"{each.number:,}", f"{percent(each.never_even)}%")
         _write_counts(right, -1, "number", "no break-even")
         row_tips(left, [each.told(label) for label, each in shown])
-    return Chart(
-        name,
-        "Cache-miss spike and break-even of compactions",
-        _CAPTION,
-        sheet.figure,
-        "spikes",
-        "spikes",
-        "spikes-and-break-even",
-    )
+    title = "Cache-miss spike and break-even of compactions"
+    return Chart(name, title, _CAPTION, sheet.figure, "spikes", "spikes")
 
 
 def _read(row: Row) -> _Compactions | None:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from compactlab.reports.analysis.aggregate import causes_of
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas
-from compactlab.reports.charts.kit import PERCENT, TOKENS, USD, Piece, Unit, bars
+from compactlab.reports.charts.kit import PERCENT, TOKENS, USD, WIDTH, Piece, Unit, bars
 from compactlab.reports.charts.palette import cause_colours
 
 if TYPE_CHECKING:
@@ -36,30 +36,53 @@ _CLASSES_CAPTION = (
 )
 
 
-def classes(comparison: Comparison, name: str) -> Chart | None:
-    """Draw the cost of each strategy by class of tokens; None if it is 0."""
+class Stack(NamedTuple):
+    """What bars are drawn from: names of strategies, pieces, and the axis."""
+
+    names: Sequence[str]
+    pieces: Sequence[Piece]
+    unit: Unit
+    title: str
+    end: float | None = None
+
+
+def cost_by_class(comparison: Comparison) -> Stack | None:
+    """The cost of each strategy by class of tokens; None if it is 0 or a class is unknown."""
     rows = comparison.rows
     if not any(row.figures["cost_usd"] for row in rows):
         return None
     if any(row.figures[metric] is None for metric in _CLASSES for row in rows):
         return None
-    with canvas():
-        drawn = _bars_of(rows, _CLASSES, USD, "cost of all conversations, USD")
-    return Chart(
-        name, "Cost by class of tokens", _CLASSES_CAPTION, drawn, "classes", "cost", "cost-by-class"
+    return _stack(rows, _CLASSES, USD, "cost of all conversations, USD")
+
+
+def classes(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
+    """Draw the cost of each strategy by class of tokens."""
+    drawn = _drawn(cost_by_class(comparison), width)
+    return (
+        Chart(name, "Cost by class of tokens", _CLASSES_CAPTION, drawn, "classes", "cost")
+        if drawn
+        else None
     )
 
 
-def _bars_of(
+def _stack(
     rows: Sequence[Row], looks: Looks, unit: Unit, title: str, end: float | None = None
-) -> Figure:
+) -> Stack:
     """Bars of the metrics that are not 0 everywhere."""
     pieces = [
         Piece(*look, [row.value(metric) for row in rows])
         for metric, look in looks.items()
         if any(row.figures[metric] for row in rows)
     ]
-    return bars([row.label for row in rows], pieces, unit, title, end)
+    return Stack([row.label for row in rows], pieces, unit, title, end)
+
+
+def _drawn(stack: Stack | None, width: float) -> Figure | None:
+    if stack is None:
+        return None
+    with canvas():
+        return bars(*stack[:-1], end=stack.end, width=width)
 
 
 # Cache misses by cause: one bar per strategy, one piece per cause.
@@ -71,24 +94,23 @@ _CAUSES_CAPTION = (
 )
 
 
-def breakdown(comparison: Comparison, name: str) -> Chart | None:
-    """Draw the cache-miss tokens of each strategy by cause; None without misses."""
+def misses_by_cause(comparison: Comparison) -> Stack | None:
+    """The cache-miss tokens of each strategy by cause; None without misses."""
     causes = [causes_of(row.runs) for row in comparison.rows]
     looks = cause_colours()
     pieces = [Piece(c, *looks[c], [each[c] for each in causes]) for c in ordered(causes)]
-    if not pieces:
-        return None
-    with canvas():
-        title = "cache-miss tokens, all conversations together"
-        drawn = bars([row.label for row in comparison.rows], pieces, TOKENS, title)
-    return Chart(
-        name,
-        "Cache-miss tokens by cause",
-        _CAUSES_CAPTION,
-        drawn,
-        "causes",
-        "cost",
-        "cache-miss-tokens-by-cause",
+    names = [row.label for row in comparison.rows]
+    title = "cache-miss tokens, all conversations together"
+    return Stack(names, pieces, TOKENS, title) if pieces else None
+
+
+def breakdown(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
+    """Draw the cache-miss tokens of each strategy by cause."""
+    drawn = _drawn(misses_by_cause(comparison), width)
+    return (
+        Chart(name, "Cache-miss tokens by cause", _CAUSES_CAPTION, drawn, "causes", "cost")
+        if drawn
+        else None
     )
 
 
@@ -123,12 +145,14 @@ _STATES_CAPTION = (
 )
 
 
-def occupancy(comparison: Comparison, name: str) -> Chart | None:
-    """Draw the states of facts under each strategy with facts; None without any."""
+def states_of_facts(comparison: Comparison) -> Stack | None:
+    """The states of facts under each strategy with facts; None without any."""
     rows = [r for r in comparison.rows if all(r.figures[metric] is not None for metric in _STATES)]
-    if not rows:
-        return None
-    with canvas():
-        title = "facts due, % of all pairs of a call and a fact"
-        drawn = _bars_of(rows, _STATES, PERCENT, title, end=1.0)
-    return Chart(name, "States of facts", _STATES_CAPTION, drawn, "states", shown="states-of-facts")
+    title = "facts due, % of all pairs of a call and a fact"
+    return _stack(rows, _STATES, PERCENT, title, end=1.0) if rows else None
+
+
+def occupancy(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
+    """Draw the states of facts under each strategy."""
+    drawn = _drawn(states_of_facts(comparison), width)
+    return Chart(name, "States of facts", _STATES_CAPTION, drawn, "states") if drawn else None

@@ -15,6 +15,7 @@ from compactlab.reports.charts.kit import (
     FEW,
     PERCENT,
     STEPS,
+    WIDTH,
     Floats,
     KeyEntry,
     compactions_of,
@@ -75,13 +76,13 @@ class _Compactions:
         return lines
 
 
-def thrash(comparison: Comparison, name: str) -> Chart | None:
+def thrash(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
     """Draw intervals and gains; None unless a strategy compacted a conversation twice."""
     shown = [(row.label, read) for row in comparison.rows if (read := _read(row))]
     if not any(len(each.intervals) for _, each in shown):
         return None
     with canvas():
-        sheet, left, right = panels([label for label, _ in shown], _KEY, _RIGHT)
+        sheet, left, right = panels([label for label, _ in shown], _KEY, _RIGHT, width)
         _intervals(left, [each.intervals for _, each in shown])
         _gains(right, [np.maximum(each.gains, 0.0) for _, each in shown])
         for index, (_, each) in enumerate(shown):
@@ -93,15 +94,8 @@ def thrash(comparison: Comparison, name: str) -> Chart | None:
         for title, across in _COLUMNS:
             write_beside(right, -1, title, across)
         row_tips(left, [each.told(label) for label, each in shown])
-    return Chart(
-        name,
-        "Compaction after compaction: interval and gain",
-        _CAPTION,
-        sheet.figure,
-        "thrash",
-        "spikes",
-        "compaction-after-compaction",
-    )
+    title = "Compaction after compaction: interval and gain"
+    return Chart(name, title, _CAPTION, sheet.figure, "thrash", "spikes")
 
 
 def _read(row: Row) -> _Compactions | None:

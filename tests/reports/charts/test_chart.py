@@ -1,21 +1,29 @@
 """A chart as a file: whole, the same each time, in fonts and colours that are there."""
 
+import hashlib
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from matplotlib.text import Text
 
 from compactlab.reports.analysis.comparison import Comparison
-from compactlab.reports.charts.chart import Chart, Slide, stem, wrapped
+from compactlab.reports.charts.catalogue import FORMS, short_names, stem
+from compactlab.reports.charts.chart import Chart, Look, Slide, wrapped
 from compactlab.reports.charts.drawing import width_of
 from compactlab.reports.charts.gallery import save_charts
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.charts.setbacks import loops
+from compactlab.reports.charts.stacked import classes
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
@@ -77,7 +85,7 @@ def test_a_name_must_be_that_of_a_file_anywhere(name: str, chart: Chart) -> None
 def test_a_chart_that_cannot_be_written_leaves_nothing(
     chart: Chart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fails(slide: Slide, dots: int) -> bytes:
+    def fails(slide: Slide, dots: float) -> bytes:
         raise MemoryError
 
     monkeypatch.setattr(Slide, "pixels", fails)
@@ -95,8 +103,8 @@ def test_all_charts_of_a_store_are_saved(
     files = save_charts(results, tmp_path / "new" / "charts", written.append)
     assert written == files
     names = [file.name for file in files]
-    assert names[:2] == ["cost-and-memory.svg", "cost-and-memory.png"]
-    assert "context-two-claude-code.svg" in names
+    assert names[:2] == ["cost-and-recall.svg", "cost-and-recall.png"]
+    assert "context-by-call-two.svg" in names
     assert sorted(files) == sorted((tmp_path / "new" / "charts").iterdir())
 
 
@@ -114,8 +122,8 @@ def test_files_of_several_comparisons_say_of_which_they_are(
     results = store(*(make("keep_all()", model=model) for model in models))
     names = {file.name for file in save_charts(results, tmp_path)}
     for model in models:
-        assert f"model-{model}-cost-and-memory.png" in names
-        assert f"model-{model}-context-one-claude-code.svg" in names
+        assert f"model-{model}-cost-and-recall.png" in names
+        assert f"model-{model}-context-by-call-one.svg" in names
 
 
 @given(st.text(), st.text(), st.integers(1, 4))
@@ -173,3 +181,132 @@ def test_foreign_text_is_escaped(compared: Compare) -> None:
     assert drawn is not None
     assert "<script" not in drawn.markup()
     assert "&lt;script&gt;" in drawn.markup()
+
+
+# At the size of a column, and as PDF.
+
+
+@pytest.mark.usefixtures("small_pixels")
+@pytest.mark.parametrize("form", FORMS)
+def test_a_file_has_the_width_that_is_asked_for(form: str, chart: Chart, tmp_path: Path) -> None:
+    (file,) = chart.save(tmp_path, Look((form,), 3.3))
+    content = file.read_bytes()
+    if form == "svg":
+        assert ElementTree.fromstring(content).attrib["width"] == "3.3in"
+    elif form == "png":
+        assert int.from_bytes(content[16:20], "big") in (989, 990)  # 300 dots per inch
+    else:
+        (box,) = re.findall(rb"/MediaBox \[ 0 0 ([\d.]+) ", content)
+        assert float(box) == pytest.approx(3.3 * 72)
+
+
+def test_a_column_has_letters_that_can_be_read(compared: Compare) -> None:
+    """At least 6.9 points, which is what journals ask for."""
+    look = Look(width=3.3)
+    comparison = compared(keep_all={}, other={"amnesia_need": 0.2})
+    colours = {"keep_all()": "slate", "other()": "blue"}
+    for chart in (
+        pareto(comparison, colours, "a", width=look.layout),
+        classes(comparison, "a", look.layout),
+    ):
+        assert chart is not None
+        scale = 3.3 / chart.figure.get_figwidth()
+        sizes = [text.get_fontsize() for text in chart.figure.findobj(Text) if text.get_text()]
+        assert scale * min(sizes) >= 6.2
+        assert scale * sorted(sizes)[len(sizes) // 2] >= 6.9
+
+
+def test_without_a_title_there_is_the_drawing_alone(chart: Chart, tmp_path: Path) -> None:
+    (file,) = replace(chart, scope="Two strategies.").save(tmp_path, Look(("svg",), titled=False))
+    text = "".join(ElementTree.fromstring(file.read_text("utf-8")).itertext())
+    assert "keep_all" in text
+    assert chart.title not in text
+    assert "Two strategies." not in text
+
+
+def test_a_pdf_has_its_fonts_and_no_date(chart: Chart, tmp_path: Path) -> None:
+    (file,) = chart.save(tmp_path, Look(("pdf",)))
+    content = file.read_bytes()
+    assert content.startswith(b"%PDF-1.4")
+    assert b"/FontFile2" in content
+    assert b"/Type3" not in content
+    assert not re.search(rb"Date|Producer|Creator", content)
+
+
+_DRAWN = """
+from compactlab.reports.charts.chart import Chart, Slide
+from compactlab.reports.charts.kit import Sheet
+sheet = Sheet(40, width=200)
+sheet.text((4, 10), "Kosten f\u00fcr \u6f22\u5b57, \u2264 3")
+content = Slide(Chart("a", "Title", "Caption.", sheet.figure)).document()
+"""
+
+
+def test_a_pdf_is_the_same_whatever_the_order_of_sets() -> None:
+    """The prefix of an embedded font is a hash."""
+    code = f"{_DRAWN}import sys\nsys.stdout.buffer.write(content)"
+    surroundings = {**os.environ, "PYTHONHASHSEED": "1"}
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, check=True, env=surroundings)
+    here: dict[str, Any] = {}
+    exec(_DRAWN, here)
+    assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(here["content"]).digest()
+
+
+# Only what is asked for.
+
+
+@pytest.mark.usefixtures("small_pixels")
+def test_only_what_is_asked_for_is_computed(
+    small: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for builder in ("pareto", "spikes", "by_lag", "session", "cumulative", "sensitivity"):
+        monkeypatch.setattr(f"compactlab.reports.charts.gallery.{builder}", None)
+    files = save_charts(small, tmp_path / "new", only=["cost-by-class"], look=Look(("svg",)))
+    assert [file.name for file in files] == ["cost-by-class.svg"]
+
+
+def test_an_unknown_chart_and_one_without_figures_are_refused(
+    small: Results, tmp_path: Path
+) -> None:
+    for name, message in {
+        "cost-and-recal": "unknown chart 'cost-and-recal'; did you mean cost-and-recall",
+        "ranks": "nothing to draw in these results: ranks",
+    }.items():
+        with pytest.raises(UsageError, match=re.escape(message)):
+            save_charts(small, tmp_path / "new", only=["cost-by-class", name])
+        assert not (tmp_path / "new").exists()
+
+
+def test_the_conversation_is_the_one_that_is_asked_for(
+    make: Callable[..., Run], store: Callable[..., Results], tmp_path: Path
+) -> None:
+    results = store(*(make("keep_all()", [(0, 100 + n)], f"c{n}") for n in range(3)))
+    files = save_charts(
+        results, tmp_path, only=["cumulative-cost"], look=Look(("svg",)), conversation="c1"
+    )
+    assert [file.name for file in files] == ["cumulative-cost-c1.svg"]
+
+
+# Short names of conversations.
+
+ids = st.text() | st.sampled_from(["a b", "a/b", "A-b", "x" * 60, "x" * 61, "漢字", "かな"])
+
+
+@given(st.lists(st.tuples(ids, ids), unique=True))
+def test_conversations_have_short_names_that_are_files_and_none_twice(
+    talks: list[tuple[str, str]],
+) -> None:
+    names = short_names(talks)
+    assert len({*names.values()}) == len(talks)
+    for name in names.values():
+        assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name)
+        assert len(name) <= 40
+    assert short_names(reversed(talks)) == names
+
+
+def test_a_name_says_the_id_and_not_the_prompt() -> None:
+    assert short_names([("coding_agent", "coding_agent-3"), ("pi", "77-8aa463e2ba-0")]) == {
+        ("coding_agent", "coding_agent-3"): "coding-agent-3",
+        ("pi", "77-8aa463e2ba-0"): "77-8aa463e2ba-0",
+    }

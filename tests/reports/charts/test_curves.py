@@ -5,12 +5,19 @@ import math
 from collections.abc import Callable, Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.figure import Figure
+from matplotlib.text import Annotation, Text
 
 from compactlab.reports.analysis.bootstrap import row_interval
 from compactlab.reports.analysis.comparison import Comparison
-from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.chart import Chart, Look
+from compactlab.reports.charts.drawing import canvas
+from compactlab.reports.charts.kit import WIDTH
 from compactlab.reports.charts.lines import by_lag, by_round, cumulative
+from compactlab.reports.charts.names import spaced
+from compactlab.reports.charts.palette import light
 from compactlab.sim.metrics.lag import LAGS
 from compactlab.sim.store.tables import LAG_TABLE
 
@@ -54,9 +61,9 @@ def test_recall_falls_with_the_lag(compared: Compare, texts: Texts) -> None:
     assert line(chart, "mine") == [0.9, pytest.approx(math.nan, nan_ok=True), 0.4]
     assert chart is not None
     labels = texts(chart.figure)
-    assert {"less than 1k", "2k to 5k"} <= set(labels)
-    assert "5k to 10k" not in labels  # nobody had such needs
-    assert {"keep_all", "mine", "1 other strategy"} <= set(labels)
+    assert {"<1k", "2\N{EN DASH}5k"} <= set(labels)
+    assert "5\N{EN DASH}10k" not in labels  # nobody had such needs
+    assert {"keep_all (bound)", "mine", "other"} <= set(labels)
     assert chart.figure.axes[0].get_xlabel().endswith("tokens of the log")
     assert "%" in chart.figure.axes[0].get_ylabel()
     (band,) = chart.figure.axes[0].collections  # between junk and oracle, of who summarises
@@ -120,3 +127,78 @@ def test_of_long_sessions_the_last_call_is_there(
 
 def test_without_runs_there_is_no_running_cost(compared: Compare) -> None:
     assert cumulative(compared(mine={}).rows, {}, COLOURS, "a", "c") is None
+
+
+# Every line is named at its end.
+
+
+def ends(chart: Chart) -> dict[str, Annotation]:
+    """The names at the ends of lines."""
+    texts = chart.figure.axes[0].texts
+    return {text.get_text(): text for text in texts if isinstance(text, Annotation)}
+
+
+def crowded(compared: Compare, count: int, width: float = WIDTH) -> Chart:
+    """Lines that all end at nearly the same height."""
+    strategies = {f"s{n}": rounds(0.0, 0.5 + n / 1_000) for n in range(count)}
+    comparison = compared(**strategies)
+    colours = {row.spec: "grey" for row in comparison.rows}
+    chart = by_round(comparison, colours, "a", width)
+    assert chart is not None
+    return chart
+
+
+@pytest.mark.parametrize("width", [WIDTH, Look(width=3.3).layout])
+def test_up_to_fifteen_lines_are_all_named_and_no_name_covers_another(
+    compared: Compare, width: float
+) -> None:
+    chart = crowded(compared, 15, width)
+    names = ends(chart)
+    assert {*names} == {f"s{n}" for n in range(15)}
+    with canvas():
+        chart.figure.draw_without_rendering()
+        boxes = [Text.get_window_extent(text) for text in names.values()]
+    assert all(not a.overlaps(b) for a, b in itertools.combinations(boxes, 2))
+    assert all(box.x1 <= chart.figure.bbox.width for box in boxes)
+
+
+def test_names_stand_in_the_order_of_the_ends(compared: Compare) -> None:
+    names = ends(crowded(compared, 9))
+    heights = [names[f"s{n}"].xyann[1] for n in range(9)]  # the more is missed, the lower
+    assert heights == sorted(heights, reverse=True)
+
+
+def test_of_more_lines_the_extremes_and_those_named_first_have_names(
+    compared: Compare, texts: Texts
+) -> None:
+    chart = crowded(compared, 20)
+    assert len(ends(chart)) == 15
+    assert {"s0", "s1", "s10", "s19"} <= {*ends(chart)}
+    assert "5 other strategies" in texts(chart.figure)
+
+
+def test_a_bound_is_a_bound(compared: Compare) -> None:
+    comparison = compared(mine=rounds(0.0, 0.5), keep_none=rounds(0.0, 1.0))
+    chart = by_round(comparison, {"mine()": "blue", "keep_none()": "grey"}, "a")
+    assert chart is not None
+    assert {*ends(chart)} == {"mine", "keep_none (bound)"}
+    (bound,) = [each for each in chart.figure.axes[0].lines if each.get_label() == "keep_none"]
+    assert bound.get_color() == light("muted")
+    assert bound.get_marker() in ("", "None")
+
+
+@given(st.lists(st.floats(0, 100), max_size=12), st.floats(0.5, 12), st.floats(100, 200))
+def test_positions_keep_their_distance_and_their_order(
+    wanted: list[float], apart: float, high: float
+) -> None:
+    places = spaced(wanted, apart, high)
+    assert len(places) == len(wanted)
+    ordered = [place for _, place in sorted(zip(wanted, places, strict=True))]
+    assert all(b - a >= apart - 1e-6 for a, b in itertools.pairwise(ordered))
+    assert all(place <= high + 1e-6 for place in places)
+    if apart * (len(wanted) - 1) <= high:
+        assert all(place >= -1e-6 for place in places)
+
+
+def test_positions_with_room_are_those_that_are_wanted() -> None:
+    assert spaced([90, 10, 50], 10, 100) == [90, 10, 50]
