@@ -11,7 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from compactlab.api import replay, run, score, tune
+    from compactlab.api import Results, replay, run, score, tune
     from compactlab.scenarios.readers.transcript import read
     from compactlab.sim.core.conversation import Conversation
     from compactlab.sim.core.errors import CompactlabError
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from compactlab.sim.replay.host import Host
     from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
     from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
-    from compactlab.sim.store.results import Results
     from compactlab.strategies.catalogue import find_strategy
     from compactlab.testing.contract import check_strategy
     from compactlab.testing.summaries import check_summarizer
@@ -65,7 +64,7 @@ _WHERE = {
     "Part": "sim.core.message",
     "Phase": "sim.core.view",
     "Pipeline": "sim.replay.strategy",
-    "Results": "sim.store.results",
+    "Results": "api",
     "Strategy": "sim.replay.strategy",
     "Summarizer": "sim.replay.summarize",
     "SummaryRequest": "sim.replay.summarize",

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, MutableMapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar, Unpack
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from compactlab.reports.explain.explanation import Account, account
 from compactlab.reports.render.text import printed_by
@@ -50,14 +50,69 @@ from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Step
-from compactlab.sim.store.results import Results
+from compactlab.sim.store.results import Results as Runs
 from compactlab.sim.store.store import Store
 from compactlab.strategies.catalogue import forget
 from compactlab.strategies.line_up import DEFAULT_STRATEGIES
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from compactlab.reports.charts.plot import Plots
+
 T = TypeVar("T")
 
-__all__ = ["explain", "read", "replay", "run", "score", "tune"]
+__all__ = ["Results", "explain", "read", "replay", "run", "score", "tune"]
+
+
+class Results(Runs):
+    """All runs of an experiment, with their summary and their charts.
+
+    ``frame()`` has every figure of every run, ``summary()`` ten columns with one row per strategy,
+    and ``plot`` the charts. A notebook shows the summary.
+    """
+
+    def summary(self, *, bounds: bool = False) -> pd.DataFrame:
+        """Return one row per strategy with ten columns, the cheapest first.
+
+        Parameters
+        ----------
+        bounds
+            Whether to add the bounds that no one named.
+
+        Returns
+        -------
+        pandas.DataFrame
+            ``strategy``; ``cost_usd``, USD for a conversation; ``cost_change_percent``, its
+            difference from the reference, with the ends of the 95 % interval in
+            ``cost_change_low`` and ``cost_change_high``; ``recall_percent``, recall of facts last
+            stated ``distance_tokens`` ago or earlier; ``recall_change_points``, its difference from
+            the reference; ``unusable_calls_percent``, the calls that exceed the window or that the
+            API would reject, whichever are more; ``compactions`` of a conversation. Unknown figures
+            are NaN. With several models, windows or summarisers the index says which;
+            ``attrs["reference"]`` names the reference of each.
+        """
+        from compactlab.reports.page.summary import frame
+
+        return frame(self, bounds=bounds)
+
+    def to_latex(self) -> str:
+        """Return the summary as a table for the LaTeX package booktabs."""
+        from compactlab.reports.page.summary import as_latex
+
+        return as_latex(self)
+
+    def _repr_html_(self) -> str:
+        from compactlab.reports.page.summary import as_html
+
+        return as_html(self)
+
+    @property
+    def plot(self) -> Plots:
+        """Charts as matplotlib axes, such as ``results.plot.cost_and_recall()``."""
+        from compactlab.reports.charts.plot import Plots
+
+        return Plots(self)
 
 
 def _to_stderr(text: str) -> None:
@@ -183,7 +238,8 @@ def run(
     if chosen["ask"] == "record":
         planned = planned.recorded(workers, progress)
     if out is None:
-        return planned.run(workers, progress, timeout=chosen["timeout"])
+        runs = planned.run(workers, progress, timeout=chosen["timeout"])
+        return Results(runs.runs, runs.manifest, runs.store, runs.bounds)
     store = Store(out)
     with store.locked():
         todo = planned.missing(store, chosen["timeout"])

@@ -18,7 +18,7 @@ from compactlab.sim.core.errors import UsageError
 if TYPE_CHECKING:
     from compactlab.sim.store.results import Results
 
-_REPORTS = ("table", "md", "csv", "json", "html")
+_REPORTS = ("table", "md", "csv", "json", "html", "latex")
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "px": 1 / 96}
 _LEAST, _MOST = 1.5, 50.0
 
@@ -161,6 +161,11 @@ def _draw(
 def _show(results: Results, form: str) -> None:
     from compactlab.reports.page.catalogue import render
 
+    if form == "latex":
+        from compactlab.reports.page.summary import as_latex
+
+        say(as_latex(results).rstrip("\n"))
+        return
     text = render(results, form)
     if form in ("table", "md"):
         say(text, styled=True)

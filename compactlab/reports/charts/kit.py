@@ -160,6 +160,36 @@ def _flowed(entries: Sequence[KeyEntry], width: float, size: float) -> list[list
     return lines
 
 
+# Entries of a key in a line, where it is no sheet's.
+KEYS = 4
+_HATCHES = {"": None, "striped": "///", "dotted": "..."}
+
+
+def legend(axes: Axes, key: Sequence[KeyEntry], size: float) -> None:
+    """Write a key above axes that are not on a sheet."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    handles: list[Line2D | Patch] = []
+    for entry in key:
+        colour = light(entry.colour)
+        if entry.kind in ("patch", "pale"):
+            look: dict[str, Any] = {"facecolor": colour, "edgecolor": light("paper")}
+            handles.append(Patch(hatch=_HATCHES[entry.pattern], label=entry.text, **look))
+            continue
+        line, hollow = LINES[entry.colour], entry.mark.endswith("-")
+        handles.append(Line2D(
+            [], [], color=colour, label=entry.text, linewidth=line.width,
+            linestyle=line.dashes if entry.kind == "line" else "none",
+            marker=(entry.mark or line.marker).removesuffix("-") or None, markersize=5.5,
+            markerfacecolor=light("paper") if hollow else colour,
+        ))  # fmt: skip
+    axes.legend(
+        handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=KEYS, frameon=False,
+        fontsize=size, borderaxespad=0.2, columnspacing=1.2, handlelength=1.6,
+    )  # fmt: skip
+
+
 # Axes: round tick values with their unit, and marks.
 
 Which = Literal["x", "y"]
@@ -308,6 +338,8 @@ def rows(
 def name_rows(axes: Axes, labels: Sequence[str]) -> None:
     """Name the rows of axes, row 0 at the top."""
     axes.set_yticks(range(len(labels)), labels)
+    for text in axes.get_yticklabels():
+        text.set_parse_math(False)  # a dollar sign in a name is a dollar sign
     axes.tick_params(length=0)
     axes.tick_params(axis="y", labelcolor=light("ink"), labelsize=NAME_SIZE)
     axes.grid(visible=False, axis="y")
@@ -415,14 +447,21 @@ def bars(
 
 
 def stack(
-    axes: Axes, pieces: Sequence[Piece], unit: Unit, title: str, end: float | None = None
+    axes: Axes,
+    pieces: Sequence[Piece],
+    unit: Unit,
+    title: str,
+    end: float | None = None,
+    *,
+    hatched: bool = False,
 ) -> None:
-    """Stack pieces as horizontal bars in named rows."""
+    """Stack pieces as horizontal bars; patterns are hatches, or drawn later."""
     starts = [0.0 for _ in pieces[0].values]
     for piece in pieces:
         axes.barh(
             range(len(starts)), piece.values, left=starts, height=0.72, color=light(piece.colour),
             edgecolor=light("paper"), linewidth=0.4, label=piece.name,
+            hatch=_HATCHES[piece.pattern] if hatched else None,
         )  # fmt: skip
         starts = [start + value for start, value in zip(starts, piece.values, strict=True)]
     axes.set_xlim(0, end or max(*starts, 0.0) * 1.02 or 1.0)

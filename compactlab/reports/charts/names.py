@@ -346,7 +346,7 @@ def _write(axes: Axes, at: Point, name: _Name, box: Box, size: float) -> None:
     text = axes.annotate(
         name.label, name.dot, xytext=(x - at[0], y - at[1]),
         textcoords="offset points", ha=anchor, va=level, fontsize=size, color=light("ink"),
-        zorder=4, gid=classed("name"), arrowprops=line, annotation_clip=False,
+        zorder=4, gid=classed("name"), arrowprops=line, annotation_clip=False, parse_math=False,
     )  # fmt: skip
     if text.arrow_patch is not None:
         text.arrow_patch.set(zorder=2, gid=classed("lead"))
@@ -395,6 +395,7 @@ def name_ends(axes: Axes, ends: Sequence[End], letters: int, size: float) -> Non
             label, (end.x, end.y), xytext=(1, place / height), textcoords=beside,
             ha="left", va="center", fontsize=size, annotation_clip=False, arrowprops=thread,
             color=light("muted" if end.colour == "grey" else "ink"), gid=classed("name"),
+            parse_math=False,
         )  # fmt: skip
 
 

@@ -411,7 +411,7 @@ def _dot(axes: Axes, row: Row, colour: str, level: float) -> None:
 
 def _stepped(axes: Axes, corners: Sequence[Point]) -> list[Point]:
     """Points on the line of the front, spaced for names to avoid."""
-    dots = [(float(x), float(y)) for x, y in axes.transData.transform(corners)] if corners else []
+    dots = on_sheet(axes, corners)
     points: list[Point] = []
     for (left, low), (right, high) in pairwise(dots):
         across, up = math.ceil((right - left) / _CLOSE), math.ceil((high - low) / _CLOSE)

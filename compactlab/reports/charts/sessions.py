@@ -10,7 +10,7 @@ from typing import NamedTuple
 from compactlab.reports.analysis.calls import binned, cache_misses, column, sizes
 from compactlab.reports.analysis.scope import windows_of
 from compactlab.reports.charts.chart import Chart
-from compactlab.reports.charts.drawing import Point, canvas, in_points, tip
+from compactlab.reports.charts.drawing import Point, canvas, in_points, tip, width_of
 from compactlab.reports.charts.kit import PALE, STEPS, WIDTH, KeyEntry, Sheet, tokens_tick
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.charts.palette import LINES, light
@@ -216,4 +216,5 @@ def _head(sheet: Sheet, frame: _Frame, label: str, run: Run) -> None:
     if (peak := max(sizes(run))) > frame.top:
         text += f", up to {show(peak, 'tokens')}"
     sheet.text((frame.left, frame.high + 27), label)
-    sheet.text((frame.left, frame.high + 17), text, "muted")
+    size = 8.5 * min(1.0, frame.width / width_of(text, 8.5))
+    sheet.text((frame.left, frame.high + 17), text, "muted", size=size)

@@ -9,7 +9,7 @@ from functools import cached_property
 from math import isnan
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -450,7 +450,7 @@ class Results:
         store.describe(self.manifest)
 
     @classmethod
-    def load(cls, folder: str | Path) -> Results:
+    def load(cls, folder: str | Path) -> Self:
         """Read a store.
 
         Raises

@@ -194,7 +194,7 @@ def test_bounds_are_named_lines_at_their_recall(texts: Texts) -> None:
     labels = set(texts(chart.figure))
     assert {"oracle, keep_all: upper bound", "keep_none: lower bound, 0%, below"} <= labels
     assert {"claude_code", "codex"} <= labels
-    marks = [line for line in lines(chart) if len(line) == 1]
+    marks = [line for line in chart.figure.axes[0].lines if line.get_marker() == "o"]
     assert len(marks) == 2
 
 
