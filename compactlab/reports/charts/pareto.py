@@ -153,15 +153,20 @@ def _drawn(
     width, height = whole
     sheet = Sheet(height, marks_key(subject.rows), above=2, width=width, letters=size)
     axes = sheet.axes(_LEFT, _BELOW, width - _LEFT - _RIGHT, height - _BELOW)
-    broken = draw_trade_off(axes, subject, size)
+    broken, boxes = draw_trade_off(axes, subject, size)
+    for box, rows in zip(boxes, _levels(subject.bounds).values(), strict=True):
+        tip(sheet.figure, box, *(line for row in rows for line in _told(row)))
     marks = on_sheet(axes, [_place(row) for row in subject.rows])
     for row, (x, y) in zip(subject.rows, marks, strict=True):
         tip(sheet.figure, (x - _REACH, y - _REACH, x + _REACH, y + _REACH), *_told(row))
     return sheet.figure, broken
 
 
-def draw_trade_off(axes: Axes, subject: TradeOff, size: float = SIZE) -> bool:
-    """Draw into axes of their final size, and return whether one of them is broken."""
+def draw_trade_off(axes: Axes, subject: TradeOff, size: float = SIZE) -> tuple[bool, list[Box]]:
+    """Draw into axes of their final size.
+
+    Returns whether one of them is broken, and the boxes of the names of bounds.
+    """
     broken = _frame(axes, subject.rows, subject.intervals)
     axes.tick_params(labelsize=size)
     for label in (axes.xaxis.label, axes.yaxis.label):
@@ -180,7 +185,7 @@ def draw_trade_off(axes: Axes, subject: TradeOff, size: float = SIZE) -> bool:
     named = {row.label: _place(row) for row in subject.named}
     drawn = _stepped(axes, front)
     write_names(axes, named, marks, drawn, subject.others, boxes=boxes, size=size)
-    return broken
+    return broken, boxes
 
 
 def _limits(axes: Axes, subject: TradeOff, size: float) -> list[Box]:
@@ -191,7 +196,9 @@ def _limits(axes: Axes, subject: TradeOff, size: float) -> list[Box]:
     (left, low), (right, _) = on_sheet(axes, [(0, 0), (1, 1)], axes.transAxes)
     marks = on_sheet(axes, [_place(row) for row in subject.rows])
     boxes: list[Box] = []
-    for level, label in _levels(subject.bounds):
+    for level, rows in _levels(subject.bounds).items():
+        kind = "lower" if all(row.name in _LOWER for row in rows) else "upper"
+        label = f"{', '.join(row.label for row in rows)}: {kind} bound"
         ((_, y),) = on_sheet(axes, [(0.0, level)])
         names, at, transform, above = label, level, axes.get_yaxis_transform(), 3.0
         if y < low:
@@ -217,19 +224,12 @@ def _covers(box: Box, dot: Point) -> bool:
     return left - _REACH < dot[0] < right + _REACH and low - _REACH / 2 < dot[1] < high + _REACH / 2
 
 
-def _levels(bounds: Sequence[Row]) -> list[tuple[float, str]]:
-    """The recall of bounds with their names, the lowest first."""
+def _levels(bounds: Sequence[Row]) -> dict[float, list[Row]]:
+    """Bounds by their recall, the lowest first."""
     levels: dict[float, list[Row]] = {}
-    for row in bounds:
+    for row in sorted(bounds, key=lambda row: row.recall or 0.0):
         levels.setdefault(round(row.recall or 0.0, 3), []).append(row)
-    return [
-        (
-            level,
-            f"{', '.join(row.label for row in rows)}: "
-            f"{'lower' if all(row.name in _LOWER for row in rows) else 'upper'} bound",
-        )
-        for level, rows in sorted(levels.items())
-    ]
+    return levels
 
 
 def marks_key(rows: Sequence[Row]) -> list[KeyEntry]:
