@@ -154,7 +154,7 @@ def test_every_figure_is_explained(shown: str) -> None:
 def test_every_chart_has_its_units(shown: str) -> None:
     for words in (
         "USD (less is better)",
-        "fact recall, %",
+        "recall, % (more is better)",
         "cache-miss tokens, all",
         "call number",
     ):

@@ -172,7 +172,7 @@ def as_latex(results: Results) -> str:
         f"{' & '.join(heads)} \\\\",
     ]
     parts = list(made.groupby(level=0, sort=False)) if made.index.name else [("", made)]
-    for (title, part), reference in zip(parts, made.attrs["reference"], strict=True):
+    for (title, part), reference in zip(parts, made.attrs["reference"], strict=False):
         lines.append(r"\midrule")
         if title:
             lines.append(rf"\multicolumn{{{len(heads)}}}{{l}}{{\emph{{{escaped(str(title))}}}}} \\")
