@@ -123,7 +123,7 @@ def sure(advice: Advice) -> Iterator[str]:
     reference = advice.reference
     if reference is None or cost_needs(advice):
         return
-    rows = [row for row in advice.comparison.strategies if row is not reference]
+    rows = [row for row in advice.choices if row is not reference]
     parts = []
     for noun, contrast in (("cost", advice.cost), ("recall", advice.recalled)):
         known = [c for row in rows if (c := contrast(row)) and c.estimate is not None]

@@ -70,7 +70,8 @@ def brief_markdown(results: Results) -> str:
         return NOTHING
     advice = Advice(compared[0])
     must, may = _sentences(results, compared, advice)
-    return markdown.write(_document(results, advice, [*must, *may]))
+    lines = dict.fromkeys([*must, *may, *reasons(advice)])
+    return markdown.write(_document(results, advice, list(lines)))
 
 
 def _fits(text: str) -> bool:
@@ -136,13 +137,10 @@ def _sentences(
         *never_acted([row for row, _ in shown(advice)]),
         *advised_alike(compared),
     ]
-    rest = [line for line in reasons(advice) if line not in must]
     may = [
         *unused(comparison),
         *ordered_alike(compared),
         *(_other(each, compared) for each in compared[1:]),
-        *rest[-1:],
-        *rest[:-1],
         *capped(comparison),
     ]
     return [sentence for sentence in must if sentence], may

@@ -74,8 +74,9 @@ def _one(advice: Advice, row: Row | None, what: str) -> Iterator[Headline]:
     if row is not None:
         contrast = advice.cost(row)
         value = signed(contrast).partition(" (")[0].replace("-", MINUS) if contrast else ""
-        yield Headline(value or each(advice.comparison, row), f"{name(row.label)} {what}",
-                       offer(advice, row), row)  # fmt: skip
+        cost = dollars(row.value(COST) / advice.comparison.conversations)
+        text = f"{name(row.label)} {what}"
+        yield Headline(value or f"{cost} USD", text, offer(advice, row), row)
 
 
 def _cheapest(advice: Advice) -> Iterator[Headline]:

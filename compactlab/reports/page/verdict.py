@@ -265,16 +265,15 @@ class _Verdict:
     def not_yet(self) -> str:
         """What more conversations would make sure."""
         advice = self.advice
-        recall = (
-            f"recall, which takes {advice.needed:,} conversations with facts needed "
-            f"{self.comparison.lag:,} tokens later (you have {advice.conversations:,})"
-        )
-        cost = (
-            f"differences in cost, which take {needed}, and "
-            if (needed := cost_needs(advice))
-            else ""
-        )
-        return f"Not yet sure: {cost}{recall}{self.seeds()}."
+        takes = f"{advice.needed:,} conversations with facts needed {self.comparison.lag:,} tokens"
+        have = f"you have {advice.conversations:,}"
+        recall = f"which strategies recall at least {ENOUGH:.0%}"
+        if needed := cost_needs(advice):
+            return (
+                f"Not yet sure: differences in cost, which take {needed:,} conversations, and "
+                f"{recall}, which takes {takes} later ({have}){self.seeds()}."
+            )
+        return f"Not yet sure: {recall}. That takes {takes} later ({have}){self.seeds()}."
 
     def cost_not_yet(self) -> Iterator[str]:
         """How many conversations would make costs sure, where recall is another matter."""
