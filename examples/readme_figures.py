@@ -110,8 +110,16 @@ def measure_built_in(folder: Path) -> None:
             "polling_tokens": share(tokens(polling) / tokens(everything)),
             "polling_cost": share(polling["cost_usd"] / everything["cost_usd"]),
             "verdict": f"\n```text\n$ compactlab run\n{verdict}\n```\n",
+            "first_screen": first_screen(folder / "compactlab-out" / "report.html"),
         },
     )
+
+
+def first_screen(page: Path) -> str:
+    """The digest of what docs/page.png shows: the figures that matter, and the table."""
+    text = page.read_text("utf-8")
+    start, end = text.index('<ul class="headlines">'), text.index("</table>")
+    return hashlib.sha256(text[start:end].encode()).hexdigest()
 
 
 def measure_recorded(folder: Path, recordings: list[Path]) -> None:

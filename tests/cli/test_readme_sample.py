@@ -1,0 +1,26 @@
+"""The README shows what ``compactlab run`` prints and draws today."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from runpy import run_path
+
+import pytest
+
+from tests.cli.conftest import called
+
+
+def test_the_sample_and_the_picture_are_those_of_the_command(
+    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = called("run")
+    assert ran.code == 0
+    held = json.loads((root / "docs" / "results" / "built-in.json").read_text("utf-8"))["figures"]
+    printed, _, last = ran.out.partition("\n\nall strategies: ")
+    assert f"\n```text\n$ compactlab run\n{printed}\n```\n" == held["verdict"], "make picture"
+    assert last.endswith("report.html\n")
+    first_screen = run_path(str(root / "examples" / "readme_figures.py"))["first_screen"]
+    page = tmp_path / "compactlab-out" / "report.html"
+    assert first_screen(page) == held["first_screen"], "make picture"
