@@ -27,7 +27,7 @@ from compactlab.request.names import (
     summarizer_of,
 )
 from compactlab.request.plan import Given, plan
-from compactlab.request.settings import Settings, completed
+from compactlab.request.settings import Settings, completed, one_window
 from compactlab.scenarios.catalogue import DEFAULT, find_conversation
 from compactlab.scenarios.readers.native import read_facts
 from compactlab.scenarios.readers.transcript import read, read_compacted
@@ -182,7 +182,7 @@ def replay(
     options = Options(
         model or (RECORDED if conversation.recorded else DEFAULT_MODEL),
         summarizer_of(summarizer, answers),
-        window,
+        one_window(window),
         seed,
         known_models(models_file),
         loop=loop_of(loop),
@@ -216,7 +216,8 @@ def run(
     settings
         The options of ``compactlab run``, which are explained in
         :class:`~compactlab.request.settings.Settings`. Here ``loop`` is ``open``, ``jobs`` is 1,
-        and without ``out`` results stay in memory.
+        and without ``out`` results stay in memory. ``window=[40_000, 100_000]`` replays all under
+        each window; recall is at one distance, by the largest.
 
     Returns
     -------
@@ -232,7 +233,7 @@ def run(
     """
     chosen = completed(settings)
     out = chosen["out"]
-    planned = plan(conversations, strategies, models, bounds=True, **settings)
+    planned = plan(conversations, strategies, models, bounds=True, **chosen)
     workers = Workers(chosen["jobs"], chosen["dask"], warnings.warn)
     progress = progress or _show_printed
     if chosen["ask"] == "record":
@@ -298,7 +299,7 @@ def explain(
     options = Options(
         models_of([name], catalogue)[0],
         planned_summarizer(summarizer, answers),
-        window,
+        one_window(window),
         seed,
         catalogue,
         churn_of(churn),
@@ -376,7 +377,7 @@ def tune(
     InputError, UsageError
         If there is nothing to tune, or a name is unknown.
     """
-    chosen = completed(settings)
+    chosen, window = completed(settings), one_window(settings.get("window"))
     if points < 2 or sessions < 1:
         raise UsageError("sessions must be at least 1, and points at least 2")
     axes = tuple(map(Axis.parsed, several(over, (str,))))
@@ -384,14 +385,14 @@ def tune(
     target = Target(recall, chosen["distance"] or None, margin)
     named = [*map(planned_strategy, several(strategies, (Strategy, str)))]
     check(named, search, target)
-    settings |= Settings(loop="closed", metrics=METRICS, tables=TABLES)
+    fixed = chosen | Settings(loop="closed", metrics=METRICS, tables=TABLES)
     return tune_all(
-        plan(conversations, "keep_all", [model] if model else (), **settings),
+        plan(conversations, "keep_all", [model] if model else (), **fixed),
         named,
         search,
         target,
         chosen["out"],
-        narrowed=chosen["window"],
+        narrowed=window,
         workers=Workers(chosen["jobs"], "", warnings.warn),
         timeout=chosen["timeout"],
     )

@@ -18,6 +18,7 @@ KINDS = {
     "folder": "text",
     "texts": "list of texts",
     "integer": "whole number",
+    "integers": "whole number, or a list of them",
     "number": "number",
     "flag": "true or false",
 }

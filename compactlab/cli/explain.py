@@ -11,6 +11,7 @@ from compactlab.cli.options import (
     Count,
     conversation_option,
     format_option,
+    one_window,
     redact,
     setting_option,
     setting_options,
@@ -49,7 +50,7 @@ from compactlab.sim.core.errors import UsageError
 @click.option(
     "--all", "everything", is_flag=True, help="Show all calls, also those that only append."
 )
-@setting_option("window")
+@one_window
 @setting_option("summarizer", multiple=False, default="calibrated", absent="")
 @setting_option("answers")
 @click.option(

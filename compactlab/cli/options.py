@@ -88,7 +88,7 @@ def setting_option(
         argument of click.
     """
     setting = (SUBJECT | SETTINGS)[name]
-    several = other.setdefault("multiple", setting.kind == "texts")
+    several = other.setdefault("multiple", setting.kind in ("texts", "integers"))
     absent = other.pop("absent", setting.absent)
     default = setting.value() if not absent and setting.default is not None else None
     default = other.pop("default", default)
@@ -117,7 +117,7 @@ def _type_of(name: str, setting: SettingInfo) -> click.ParamType[Any]:
         return click.Choice(setting.choices)
     if name == "distance":
         return Distance(1)
-    if setting.kind == "integer":
+    if setting.kind in ("integer", "integers"):
         return Count(setting.least)
     if setting.kind == "number":
         return Seconds() if setting.above == 0 else click.FloatRange(setting.least)
@@ -133,6 +133,11 @@ def setting_options(*names: str, **other: Any) -> Callable[[_Command], _Command]
         return command
 
     return decorate
+
+
+one_window = setting_option(
+    "window", multiple=False, help="Narrow the context window to so many tokens."
+)
 
 
 def at_distance(results: Results, distance: int | None) -> Results:

@@ -14,6 +14,7 @@ from compactlab.cli.options import (
     Count,
     format_option,
     nothing_found,
+    one_window,
     redact,
     setting_option,
     setting_options,
@@ -102,7 +103,8 @@ _SENTENCE = "What was decided for the region of the cache?"
 @click.option(
     "--model", default="", metavar="NAME", help="The agent's model, as for compactlab run."
 )
-@setting_options("models_file", "window")
+@setting_option("models_file")
+@one_window
 @setting_option("summarizer", multiple=False, default="calibrated", absent="")
 @setting_option("seeds")
 @click.option("--seed", type=Count(0), default=0, help="Seed by which questions are chosen.")

@@ -19,6 +19,7 @@ from compactlab.cli.options import (
     client_option,
     named_or_usual,
     nothing_found,
+    one_window,
     redact,
     setting_option,
     setting_options,
@@ -108,7 +109,8 @@ _CLIENT = "claude_code"
     help="Only sessions of one project: the folder in which the agent worked, or its name.",
 )
 @click.option("--model", default="", metavar="NAME", help="Replay all calls with this model.")
-@setting_options("models_file", "window")
+@setting_option("models_file")
+@one_window
 @setting_option("summarizer", multiple=False, default="calibrated", absent="")
 @setting_options("seeds", "jobs", "controls", "timeout")
 @setting_option("out", default="compactlab-tune")

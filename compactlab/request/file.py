@@ -295,8 +295,12 @@ _LARGEST = 2**63
 
 
 def _in_list(given: Any) -> Any:
-    """A list from a single text."""
-    return [given] if isinstance(given, str) else given
+    """A list from a single text or number."""
+    return [given] if isinstance(given, str | int) else given
+
+
+# A window is narrowed, so 0 is none.
+_Window = Annotated[int, Field(ge=1)]
 
 
 # Types of settings in a file, if the kind of the setting does not determine them.
@@ -312,6 +316,13 @@ _IN_FILE: dict[str, Any] = {
         Field(min_length=1),
         BeforeValidator(_in_list),
         list_in_file(AnySummarizer, alone=True),
+    ],
+    "window": Annotated[
+        list[_Window],
+        Field(min_length=1),
+        BeforeValidator(_in_list),
+        wording("a whole number from 1 on, or a list of them"),
+        list_in_file(_Window, alone=True),
     ],
     "metrics": list[
         Annotated[
@@ -329,6 +340,7 @@ _BY_KIND: dict[str, Any] = {
     "folder": str,
     "texts": list[str],
     "integer": int,
+    "integers": list[int],
     "number": float,
     "flag": bool,
 }
@@ -344,7 +356,7 @@ def _field(name: str, setting: SettingInfo) -> tuple[Any, Any]:
     given = {
         made: setting.default,
         "description": setting.help + absent,
-        "ge": setting.least,
+        "ge": None if setting.kind == "integers" else setting.least,
         "gt": setting.above,
         "le": setting.most,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -24,7 +25,7 @@ from compactlab.request.names import (
     summarizers_of,
     tables_of,
 )
-from compactlab.request.settings import Settings, completed
+from compactlab.request.settings import Settings, checked, completed
 from compactlab.scenarios.catalogue import DEFAULT, Seeded, sources
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
@@ -61,6 +62,8 @@ def plan(
         Whether the bounds are replayed in addition to the strategies.
     """
     chosen = completed(settings)
+    conversations = checked("conversations", conversations)
+    strategies, models = checked("strategies", strategies), checked("models", models)
     catalogue = known_models(chosen["models_file"])
     names = models_of(several(models, (str,)), catalogue)
     given: list[Given] = several(conversations, (Conversation, Seeded, str, Path))
@@ -79,15 +82,17 @@ def plan(
     forget()
     by_key = {source.key: source for source in (*_held(held, seeds), *inputs)}  # without duplicates
     recorded = any(source.stem for source in inputs) or any(each.recorded for each in held)
+    windows = _windows(chosen["window"])
     return Experiment(
         tuple(by_key.values()),
         compared,
         names,
-        _setting(chosen, catalogue),
+        replace(_setting(chosen, catalogue), window=windows[0] if len(windows) == 1 else None),
         skipped,
         writers,
         bounds_of(compared, recorded=recorded) if bounds else (),
         distance_of(chosen["distance"]),
+        windows if len(windows) > 1 else (),
     )
 
 
@@ -99,12 +104,18 @@ def _held(conversations: Iterable[Conversation], seeds: int) -> Iterator[Source]
             yield Source(each.id, partial(list, (each,)), seed, content=digest)
 
 
+def _windows(given: int | Iterable[int] | None) -> tuple[int, ...]:
+    """The windows in tokens, the smallest first; none for the models' own."""
+    if given is None:
+        return ()
+    return tuple(sorted({*given} if isinstance(given, Iterable) else {given}))
+
+
 def _setting(chosen: Settings, catalogue: Catalogue) -> Setting:
     """The setting that all replays share."""
     metrics = metrics_of(several(chosen["metrics"], (str,)))
     tables = tables_of(several(chosen["tables"], (str,)), metrics)
     return Setting(
-        window=chosen["window"],
         catalogue=catalogue,
         churn=churn_of(chosen["churn"]),
         loop=loop_of(chosen["loop"]),

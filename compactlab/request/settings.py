@@ -5,11 +5,14 @@ the arguments of :func:`compactlab.run`, and the table in docs/experiments.md.
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from numbers import Integral, Real
 from pathlib import Path
+from types import NoneType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict
 
+from compactlab.reports.render.text import shorten
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.limits import LONGEST_WAIT
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
     from compactlab.sim.replay.recovery import ClosedLoop
     from compactlab.sim.replay.summarize import Summarizer
 
-Kind = Literal["text", "path", "folder", "texts", "integer", "number", "flag"]
+Kind = Literal["text", "path", "folder", "texts", "integer", "integers", "number", "flag"]
 
 
 @dataclass(frozen=True)
@@ -207,10 +210,11 @@ class Settings(TypedDict, total=False):
         ),
     ]
     window: Annotated[
-        "int | None",
+        "int | Iterable[int] | None",
         SettingInfo(
-            "integer",
-            "Narrow the context window to so many tokens.",
+            "integers",
+            "Narrow the context window to so many tokens; of several, every strategy is replayed "
+            "under each.",
             absent="the model's own",
             least=1,
             metavar="N",
@@ -330,24 +334,85 @@ SETTINGS: dict[str, SettingInfo] = {
 }
 
 
+# What a value of each kind is, and its name in messages.
+_KINDS: dict[Kind, tuple[tuple[type, ...], str]] = {
+    "text": ((str,), "text"),
+    "path": ((str, os.PathLike), "a path"),
+    "folder": ((str, os.PathLike), "a path"),
+    "texts": ((str,), "text or a list of texts"),
+    "integer": ((Integral,), "a whole number"),
+    "integers": ((Integral,), "a whole number or a list of them"),
+    "number": ((Real,), "a number"),
+    "flag": ((bool,), "True or False"),
+}
+_SEVERAL = ("texts", "integers")
+# Classes that stand for no setting. Instances of any other may be an object instead of its spec.
+_PLAIN = (str, bytes, Real, Mapping, Collection, NoneType)
+
+
+def checked(name: str, value: Any) -> Any:
+    """The value of a setting; of several values, their list.
+
+    Raises
+    ------
+    UsageError
+        If it is of another kind, or out of the range.
+    """
+    setting = (SUBJECT | SETTINGS)[name]
+    if value is None and None in (setting.default, setting.value(in_python=True)):
+        return None
+    if setting.kind not in _SEVERAL or isinstance(value, str) or not isinstance(value, Iterable):
+        return _one(name, setting, value)
+    values = [value] if isinstance(value, Mapping | bytes) else list(value)
+    values = [_one(name, setting, each) for each in values]
+    if setting.kind == "integers" and not values:
+        raise UsageError(f"{name}: an empty list leaves nothing to run")
+    return values
+
+
+def _one(name: str, setting: SettingInfo, value: Any) -> Any:
+    """A single value; a whole number of another library becomes one of Python."""
+    kinds, words = _KINDS[setting.kind]
+    fits = isinstance(value, kinds) and isinstance(value, bool) == (setting.kind == "flag")
+    instead = setting.kind in ("text", "path", "texts") and not isinstance(value, _PLAIN)
+    if not (fits or instead):
+        raise UsageError(f"{name} must be {words}, not {shorten(repr(value), 60)}")
+    if setting.choices and value not in setting.choices:
+        raise UsageError(unknown(name, str(value), setting.choices))
+    if not isinstance(value, int | float | Integral):
+        return value
+    value = int(value) if setting.kind in ("integer", "integers") else value
+    if setting.least is not None and not value >= setting.least:
+        raise UsageError(f"{name} must be at least {setting.least}")
+    if setting.above is not None and not value > setting.above:
+        raise UsageError(f"{name} must be more than {setting.above:g}")
+    return value
+
+
+def one_window(window: Any) -> int | None:
+    """The only window, for what replays under one."""
+    only: int | list[int] | None = checked("window", window)
+    if isinstance(only, list):
+        raise UsageError(f"window must be a whole number here, not {shorten(repr(window), 60)}")
+    return only
+
+
 def completed(given: Settings) -> Settings:
     """Settings, completed with the defaults of :func:`compactlab.run`.
 
     Raises
     ------
     UsageError
-        If a setting is unknown, or a number is out of its range.
+        If a setting is unknown, of another kind, or out of its range.
 
     Examples
     --------
     >>> completed({"window": 40_000})["seeds"]
     1
     """
-    for name, value in given.items():
+    for name in given:
         if name not in SETTINGS:
             raise UsageError(unknown("setting", name, SETTINGS))
-        least = SETTINGS[name].least
-        if least is not None and isinstance(value, int | float) and value < least:
-            raise UsageError(f"{name} must be at least {least}")
     defaults = {name: each.value(in_python=True) for name, each in SETTINGS.items()}
-    return Settings(**{**defaults, **given})  # type: ignore[typeddict-item]
+    valid = {name: checked(name, value) for name, value in given.items()}
+    return Settings(**{**defaults, **valid})  # type: ignore[typeddict-item]

@@ -26,6 +26,7 @@ from compactlab.reports.gate.rules import bare, same_kind
 from compactlab.reports.render.text import clean, counted, enumerated, listed, shorten
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.manifest import windows_of
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 
@@ -247,6 +248,8 @@ def refuse_unlike(
         f"{clean(theirs)}"
         for key, noun in MUST_AGREE.items()
         if a.manifest.get(key) != b.manifest.get(key)
+        # Only runs under the same window are paired, so one in common is enough.
+        and not (key == "window" and {*windows_of(a.manifest)} & {*windows_of(b.manifest)})
     }
     texts = [text for key, text in differences.items() if key not in despite]
     if changed := _changed_conversations(a, b):

@@ -25,11 +25,12 @@ from compactlab.reports.gate.record import (
     record_of,
     some,
 )
-from compactlab.reports.render.text import counted
+from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.json import parse, read_bytes
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.metric import MOST
+from compactlab.sim.store.manifest import windows_of
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Figures, Run, Used
 
@@ -68,12 +69,24 @@ def provenance(results: Results) -> Provenance:
     return {
         **{name: str(value or "") for name, value in values.items()},
         "summarizers": sorted({run.summarizer for run in results.runs if run.strategy}),
-        "window": int(manifest.get("window") or 0),
+        "window": _window(manifest),
         "loop": str(manifest.get("loop") or ""),
         "own_models": results.catalogue.digest,
         "churn": _digest(manifest.get("churn")),
         "seeds": sorted(set(manifest.get("seeds", ()))),
     }
+
+
+def _window(manifest: Mapping[str, Any]) -> int:
+    """The only window; a baseline's runs do not name theirs."""
+    window, *others = windows_of(manifest)
+    if others:
+        several = listed([f"{each:,}" for each in (window, *others)])
+        raise UsageError(
+            f"a baseline and a gate are for one window, and this store has {several} tokens: run "
+            "each window into a folder of its own"
+        )
+    return window
 
 
 def _digest(value: Any) -> str:

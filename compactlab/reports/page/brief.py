@@ -10,6 +10,7 @@ from compactlab.reports.analysis.columns import against, recall_head
 from compactlab.reports.analysis.comparison import Comparison, Row, comparisons
 from compactlab.reports.analysis.scope import scope, told_apart
 from compactlab.reports.analysis.strength import points, signed
+from compactlab.reports.page import windows
 from compactlab.reports.page.bounds import bounds
 from compactlab.reports.page.commands import why
 from compactlab.reports.page.headlines import outliers
@@ -24,6 +25,7 @@ from compactlab.reports.page.notes import (
 )
 from compactlab.reports.page.picks import picks, shown
 from compactlab.reports.page.verdict import certainty, for_nothing, reasons, recorded
+from compactlab.reports.page.windows import sweeps
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
     Block,
@@ -48,11 +50,14 @@ def brief(results: Results) -> str:
     """Write the verdict for a terminal, in some thirty lines.
 
     The answer and its certainty are always shown. A narrow terminal and the user's own strategies
-    need more lines. Of several comparisons it shows the first, and whether the others agree.
+    need more lines. Of several comparisons it shows the first, and whether the others agree; of
+    several windows, a table of all.
     """
     compared = comparisons(results)
     if not compared:
         return NOTHING
+    if swept := sweeps(compared):
+        return terminal.write(windows.document(results, swept, _WIDTH))
     advice = Advice(compared[0])
     must, may = _sentences(results, compared, advice)
     text = terminal.write(_document(results, advice, must))
@@ -68,6 +73,8 @@ def brief_markdown(results: Results) -> str:
     compared = comparisons(results)
     if not compared:
         return NOTHING
+    if swept := sweeps(compared):
+        return markdown.write(windows.document(results, swept, _WIDTH))
     advice = Advice(compared[0])
     must, may = _sentences(results, compared, advice)
     lines = dict.fromkeys([*must, *may, *reasons(advice)])

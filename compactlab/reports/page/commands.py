@@ -13,6 +13,7 @@ from compactlab.reports.page.headlines import waste
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import clean, listed
 from compactlab.sim.metrics import METRICS
+from compactlab.sim.store.manifest import windows_of
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.tables import USUAL
 
@@ -53,13 +54,13 @@ def command(results: Results) -> str:
     """The command that repeats the run; the user must supply the recordings that it names."""
     manifest = results.manifest
     computed, written = manifest.get("metrics", ()), manifest.get("tables", USUAL)
-    seeds, window = len(manifest.get("seeds", ())), manifest.get("window")
+    seeds = len(manifest.get("seeds", ()))
     options: list[tuple[str, Iterable[Any]]] = [
         ("strategies", specs(results)),
         ("model", manifest.get("models", ())),
         ("models", ["FILE_OF_OWN_MODELS"] if manifest.get("own_models") else ()),
         ("churn", ["FILE_OF_CHURN"] if manifest.get("churn") else ()),
-        ("window", [window] if window else ()),
+        ("window", filter(None, windows_of(manifest))),
         ("summarizer", manifest.get("summarizers", ())),
         ("loop", [manifest.get("loop") or "open"]),
         ("metrics", computed if len(computed) < len(METRICS) else ()),

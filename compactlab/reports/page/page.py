@@ -17,6 +17,7 @@ from compactlab.reports.analysis.scope import model_names, told_apart, window
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.charts.sensitivity import sensitivity
+from compactlab.reports.page import windows
 from compactlab.reports.page.commands import command, recordings, specs
 from compactlab.reports.page.conversations import BUDGET, must_be_there
 from compactlab.reports.page.notes import (
@@ -44,7 +45,7 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import clean, counted
+from compactlab.reports.render.text import capitalised, clean, counted
 from compactlab.sim.core.files import replace_file
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
@@ -75,7 +76,7 @@ def facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, s
     formats = Counter(clean(scenario) for scenario, _ in conversations)
     listing = ", ".join(f"{form} {number:,}" for form, number in formats.most_common())
     strategies = {run.strategy for run in results.runs if run.strategy}
-    windows = dict.fromkeys(window(each).removeprefix("window").strip(" :") for each in compared)
+    under = dict.fromkeys(window(each).removeprefix("window").strip(" :") for each in compared)
     lines = {
         "Compared": counted(len(strategies), "strategy"),
         "On": f"{counted(len(conversations), 'conversation')} ({listing})",
@@ -83,7 +84,7 @@ def facts(results: Results, compared: Sequence[Comparison]) -> list[tuple[str, s
         "Prices": clean(str(manifest.get("prices", "unknown"))),
         "Tokens counted by": clean(str(manifest.get("tokenizer", "unknown"))),
         "Models": "; ".join(dict.fromkeys(map(model_names, compared))) or "none",
-        "Window": "; ".join(windows) or "none",
+        "Window": "; ".join(under) or "none",
         "Summaries": summaries(results).removeprefix("summaries "),
         "Not finished": unfinished(results).removeprefix("Not finished: "),
         "Passed over": passed_over(results).removeprefix("Passed over: "),
@@ -184,6 +185,9 @@ def _across(compared: Sequence[Comparison], colours: Mapping[str, str]) -> Itera
     agreed = list(agreement(compared))
     tone: Tone = "strong" if agreed else "important"
     yield sentences(agreed or [_NO_PAIR], tone, bullets=False)
+    for sweep in windows.sweeps(compared):
+        yield Heading(capitalised(windows.title(sweep)), 3)
+        yield windows.table(sweep, colours)
     if chart := sensitivity(compared, colours):
         yield drawing(chart)
 

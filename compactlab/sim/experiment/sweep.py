@@ -59,31 +59,41 @@ class Experiment:
     summarizers: tuple[Summarizer, ...] = ()
     bounds: tuple[Strategy, ...] = ()  # replayed for comparison with the strategies
     distance: int = 0  # distance at which reports state recall; 0: by the largest window
+    # Several windows, in tokens, each of which narrows that of the models; else the setting's.
+    windows: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
-        sizes = map(len, (self.sources, self.strategies, self.models, self.summarizers))
-        cells = prod(max(1, size) for size in sizes)
+        axes = (self.sources, self.strategies, self.models, self.windows, self.summarizers)
+        cells = prod(max(1, len(axis)) for axis in axes)
         if cells > MOST_CELLS:
             raise UsageError(
-                f"these are {cells:,} runs, every conversation under every strategy, model and "
-                f"summariser; more than {MOST_CELLS:,} are not run: name fewer"
+                f"these are {cells:,} runs, every conversation under every strategy, model, "
+                f"window and summariser; more than {MOST_CELLS:,} are not run: name fewer"
             )
         if self.setting.redact:
             object.__setattr__(self, "sources", under_aliases(self.sources))
             check_names({key: v for key, v in self.manifest().items() if key != "sources"})
 
     @cached_property
+    def settings(self) -> tuple[Setting, ...]:
+        """The setting under each window."""
+        windows = tuple(replace(self.setting, window=window) for window in self.windows)
+        return windows or (self.setting,)
+
+    @cached_property
     def conditions(self) -> tuple[Condition, ...]:
-        """All combinations of strategy, model and summariser, without duplicates."""
+        """All combinations of strategy, model, window and summariser, without duplicates."""
         every = (
-            Condition(strategy, model, self.setting, summarizer)
+            Condition(strategy, model, setting, summarizer)
             for model in self.models or ("",)
+            for setting in self.settings
             for summarizer in self.summarizers or (None,)
             for strategy in self.strategies
         )
         beside = (
-            Condition.of_bound(strategy, model, self.setting)
+            Condition.of_bound(strategy, model, setting)
             for model in self.models or ("",)
+            for setting in self.settings
             for strategy in self.bounds
         )
         both = chain(every, beside)
@@ -134,14 +144,15 @@ class Experiment:
         store.describe(self._manifest_for(store))
         store.drop({file.stem for file in store.lost()})
         store.tidy()
-        work = methodcaller("run", partial(_packed, self.setting.tables))
+        keys = {setting.window or 0: setting.key for setting in self.settings}
+        work = methodcaller("run", partial(_packed, self.setting.tables, keys))
         todo = self.missing(store) if todo is None else todo
         if fail_fast:  # one cell per shard, to stop early
             todo = [cell for shard in todo for cell in shard.apart()]
         for shard, (files, counts, used, done) in workers.run(work, todo):
-            if used:  # before the runs that used it, so that it is never missing
-                content = msgspec.json.encode(used)
-                store.remember(_name_of(content), self.setting.key, content)
+            for key, figures in used.items():  # before their runs, so that it is never missing
+                content = msgspec.json.encode(figures)
+                store.remember(_name_of(content), key, content)
             store.put(shard.name, files)
             for source, counted in counts.items():
                 store.remember(source, self.setting.counter, counted)
@@ -197,10 +208,11 @@ class Experiment:
         before = store.manifest() if store.exists else {}
         engines = dict.fromkeys([*before.get("engines", []), manifest["engine"]])
         every: list[Used] = []
-        for name, content in store.remembered(self.setting.key).items():
-            if name == _name_of(content):  # otherwise it is damaged: then versions are compared
-                every.append(msgspec.json.decode(content, type=Used))
-        if all(before.get(name) == value for name, value in self.setting.provenance.items()):
+        for setting in self.settings:
+            for name, content in store.remembered(setting.key).items():
+                if name == _name_of(content):  # otherwise it is damaged: then versions are compared
+                    every.append(msgspec.json.decode(content, type=Used))
+        if all(before.get(name) == manifest[name] for name in self.setting.provenance):
             every.append(before.get("used", {}))
         return {**manifest, "engines": list(engines), "used": united(every)}
 
@@ -230,6 +242,7 @@ class Experiment:
         strategies = self.strategies
         return {
             **self.setting.provenance,
+            **({"window": list(self.windows)} if self.windows else {}),
             "summarizers": {c.written_by: c.writer for c in self.conditions if c.summarizer},
             "strategies": {strategy.spec: strategy.label for strategy in strategies},
             "bounds": {bound.spec: bound.label for bound in self.bounds},
@@ -266,9 +279,19 @@ def _asked(shard: Shard, runs: list[Run], counts: Counted) -> tuple[bool, Done]:
 
 
 def _packed(
-    tables: tuple[str, ...], shard: Shard, runs: list[Run], counts: Counted
-) -> tuple[dict[str, bytes], Counted, Used, Done]:
-    return shard_files(runs, tables), counts, united(run.used for run in runs), _done(shard, runs)
+    tables: tuple[str, ...],
+    keys: Mapping[int, str],
+    shard: Shard,
+    runs: list[Run],
+    counts: Counted,
+) -> tuple[dict[str, bytes], Counted, dict[str, Used], Done]:
+    """Pack a shard for its store; ``keys`` has that of the setting under each window."""
+    by_window = {
+        key: united(run.used for run in runs if run.window == window)
+        for window, key in keys.items()
+    }
+    used = {key: figures for key, figures in by_window.items() if figures}
+    return shard_files(runs, tables), counts, used, _done(shard, runs)
 
 
 def _done(shard: Shard, runs: list[Run]) -> Done:

@@ -49,7 +49,7 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     controls: dict[str, str] = {}
     metrics: list[str] = []
     tables: list[str] = []
-    window: Count = 0
+    window: Count | list[Count] = 0
     redact: bool = False
     summarizers: dict[str, _Writer] = {}
     strategies: dict[str, str] = {}
@@ -90,6 +90,18 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     @property
     def _keys(self) -> list[Key]:
         return self.source_keys or []
+
+
+def windows_of(manifest: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the windows of a store, in tokens; 0 is the model's own.
+
+    Examples
+    --------
+    >>> windows_of({"window": [40_000, 100_000]}), windows_of({})
+    ((40000, 100000), (0,))
+    """
+    given = manifest.get("window") or 0
+    return tuple(given) if isinstance(given, list) else (given,)
 
 
 def write_manifest(manifest: Mapping[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.store.figures_used import united
+from compactlab.sim.store.manifest import windows_of
 from compactlab.sim.store.results import read_runs
 from compactlab.sim.store.run import shard_files, shard_name
 from compactlab.sim.store.store import Store
@@ -22,7 +23,6 @@ _SAME = (
     "loop",
     "metrics",
     "tables",
-    "window",
     "redact",
 )
 _LISTS = ("sees_future", "flushes", "own_strategies", "models", "conditions", "seeds", "engines")
@@ -35,7 +35,7 @@ def merge(stores: Sequence[Store], into: Store) -> None:
     every = [*([into] if into.exists else []), *stores]
     manifests = [store.manifest() for store in every]
     for store, manifest in zip(every, manifests, strict=True):
-        if any(name not in manifest for name in (*_SAME, *_SOURCES)):
+        if any(name not in manifest for name in (*_SAME, "window", *_SOURCES)):
             raise InputError("a store that no experiment has filled", str(store.folder))
         store.check()
     differences = list(_differences(every, manifests))
@@ -75,6 +75,8 @@ def joined(manifests: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         every = [value for manifest in manifests for value in manifest.get(name, ())]
         merged[name] = list(dict.fromkeys(every))
     merged["seeds"] = sorted(merged["seeds"])
+    windows = dict.fromkeys(window for manifest in manifests for window in windows_of(manifest))
+    merged["window"] = sorted(windows) if len(windows) > 1 else next(iter(windows))
     for name in _NAMED:
         merged[name] = {k: v for manifest in manifests for k, v in manifest.get(name, {}).items()}
     sources = dict.fromkeys(source for manifest in manifests for source in _sources(manifest))
@@ -101,6 +103,9 @@ def _differences(stores: Sequence[Store], manifests: Sequence[Mapping[str, Any]]
             if one.get(name) != other.get(name):
                 has, has_not = _apart(one.get(name), other.get(name))
                 yield f"{name}: {first} has {has}, {store.folder} {has_not}"
+        own, others = windows_of(one), windows_of(other)
+        if own != others and 0 in (*own, *others):  # which windows the models' own are, none tells
+            yield f"window: {first} has {_short(own)}, {store.folder} {_short(others)}"
         for source, seed, key in _sources(other):
             if sources.setdefault((source, seed), key) != key:
                 yield f"{source} (seed {seed}) holds something else in {store.folder}"

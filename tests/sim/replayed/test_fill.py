@@ -10,7 +10,7 @@ import pytest
 
 from compactlab.scenarios.catalogue import sources
 from compactlab.scenarios.readers import native
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.sweep import Done, Experiment
@@ -51,7 +51,9 @@ class Field:
     def own(self, keep: int) -> None:
         (self.folder / "own.py").write_text(OWN.format(keep=keep))
 
-    def planned(self, *specs: str, seeds: int = 1, **setting: Any) -> Experiment:
+    def planned(
+        self, *specs: str, seeds: int = 1, windows: tuple[int, ...] = (), **setting: Any
+    ) -> Experiment:
         found, _ = sources([self.folder / "talks"], seeds)
         strategies = (s if s.islower() else f"{self.folder / 'own.py'}:{s}" for s in specs)
         compared = tuple(find_strategy(spec) for spec in strategies)
@@ -63,6 +65,7 @@ class Field:
             Setting(
                 **{"tables": ("calls",), "isolate": False, "metrics": ("cost_usd",), **setting}
             ),
+            windows=windows,
         )
 
     def filled(self, *specs: str, **more: Any) -> int:
@@ -349,6 +352,42 @@ def test_what_runs_have_used_is_known_again_under_their_setting(field: Field) ->
     assert other["window"] == ["4000"]
     assert field.filled("keep_all") == 0
     assert field.results.manifest["used"] == before["used"]
+
+
+def test_a_run_under_several_windows_is_the_runs_under_each(field: Field) -> None:
+    field.filled("keep_all", "Mine", windows=(4_000, 9_000))
+    swept = field.results
+    assert swept.manifest["window"] == [4_000, 9_000]
+    assert [run.window for run in swept.runs[:4]] == [4_000, 4_000, 9_000, 9_000]
+    for window in (4_000, 9_000):
+        alone = field.planned("keep_all", "Mine", window=window).run()
+        assert [run for run in swept.runs if run.window == window] == alone.runs
+
+
+def test_a_window_that_is_there_is_not_run_again_in_several(field: Field) -> None:
+    field.filled("keep_all", window=4_000)
+    assert field.filled("keep_all", windows=(4_000, 9_000)) == 3
+    used = field.results.manifest["used"]
+    assert used["models"][field.kit.model]["window"] == ["4000", "9000"]
+    assert used == field.planned("keep_all", windows=(4_000, 9_000)).run().manifest["used"]
+    # And back: what several windows have used is known by each.
+    assert field.filled("keep_all", window=9_000) == 0
+    used = field.results.manifest["used"]
+    assert used == field.planned("keep_all", window=9_000).run().manifest["used"]
+
+
+def test_stores_of_different_windows_merge_into_one_of_several(field: Field) -> None:
+    stores = [Store(field.folder / f"{window}") for window in (9_000, 4_000)]
+    for store, window in zip(stores, (9_000, 4_000), strict=True):
+        field.planned("keep_all", window=window).run_into(store, ALONE)
+    merge(stores, field.store)
+    merged = field.results
+    assert merged.manifest["window"] == [4_000, 9_000]
+    assert sorted(run.window for run in merged.runs) == [4_000] * 3 + [9_000] * 3
+    assert field.filled("keep_all", windows=(4_000, 9_000)) == 0
+    field.planned("keep_all").run_into(own := Store(field.folder / "own"), ALONE)
+    with pytest.raises(UsageError, match=r"window: .*4000 has 4000, .*own 0"):
+        merge([stores[1], own], Store(field.folder / "both"))
 
 
 def test_a_damaged_note_of_what_was_used_is_passed_over(field: Field) -> None:

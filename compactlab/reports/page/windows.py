@@ -1,0 +1,158 @@
+"""A sweep over windows: every strategy under each of them, in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from compactlab.reports.analysis.advice import Advice
+from compactlab.reports.analysis.columns import DOUBT, FAULTY, OVER, marks, recall_head
+from compactlab.reports.analysis.comparison import ENOUGH, Comparison, Row
+from compactlab.reports.analysis.distance import window_of
+from compactlab.reports.analysis.scope import model_names
+from compactlab.reports.page.notes import unfinished
+from compactlab.reports.render.document import (
+    Block,
+    Cell,
+    Column,
+    Document,
+    Key,
+    Table,
+    TableRow,
+    name,
+    sentences,
+)
+from compactlab.reports.render.text import NONE, capitalised, counted, listed, show
+from compactlab.sim.store.results import Results
+
+Sweep = Sequence[Comparison]
+"""Comparisons that differ in the window alone, the smallest window first."""
+
+
+def sweeps(compared: Sequence[Comparison]) -> list[Sweep]:
+    """The comparisons by model and summariser, where there are several windows."""
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    for each in compared:
+        groups.setdefault((each.model, each.summarizer), []).append(each)
+    several = (sorted(group, key=size_of) for group in groups.values())
+    return [group for group in several if len(group) > 1 and any(each.rows for each in group)]
+
+
+def size_of(comparison: Comparison) -> int:
+    """The window in tokens; of several models, the largest."""
+    used = comparison.models or {comparison.model: 0}
+    return max(window_of(each, comparison.window, comparison.catalogue) for each in used)
+
+
+def short(tokens: int) -> str:
+    """A number of tokens as the name of a window.
+
+    Examples
+    --------
+    >>> short(40_000), short(40_500)
+    ('40k', '40,500')
+    """
+    return f"{tokens // 1000}k" if tokens and tokens % 1000 == 0 else f"{tokens:,}"
+
+
+def title(sweep: Sweep) -> str:
+    """What a sweep covers, in one line."""
+    first = sweep[0]
+    windows = listed([short(size_of(each)) for each in sweep])
+    under = f"Model {model_names(first, name)}; windows of {windows} tokens"
+    if first.written_by:
+        under += f"; summaries by {name(first.written_by)}"
+    number = counted(len(strategies(sweep)), "strategy")
+    return f"{under}; {number} over {counted(first.conversations, 'conversation')}"
+
+
+def strategies(sweep: Sweep) -> list[Row]:
+    """Each strategy once, without bounds; the cheapest under the largest window first."""
+    by_spec = {row.spec: row for each in reversed(sweep) for row in reversed(each.strategies)}
+    ranked = [row.spec for each in reversed(sweep) for row in each.strategies]
+    return [by_spec[spec] for spec in dict.fromkeys(ranked)]
+
+
+def table(sweep: Sweep, colours: Mapping[str, str] | None = None) -> Table:
+    """Cost and recall of every strategy under each window."""
+    heads = [Column("strategy", words=True)]
+    for each in sweep:
+        under = f"at {short(size_of(each))}"
+        heads += [
+            Column("USD", group=under),
+            Column(recall_head(each), group=under, better="higher"),
+        ]
+    rows = [
+        TableRow(
+            (name(row.label), *(cell for each in sweep for cell in _cells(each, row.spec))),
+            key=Key(colours[row.spec], "") if colours else None,
+        )
+        for row in strategies(sweep)
+    ]
+    return Table(tuple(heads), tuple(rows), stacked=True)
+
+
+def each_costs(comparison: Comparison, row: Row) -> float:
+    """The cost of a conversation under a strategy, in USD: the mean of several."""
+    return row.value("cost_usd") / max(1, comparison.conversations)
+
+
+def _cells(comparison: Comparison, spec: str) -> tuple[Cell, Cell]:
+    row = next((row for row in comparison.rows if row.spec == spec), None)
+    if row is None:
+        return Cell(NONE), Cell(NONE)
+    cost = each_costs(comparison, row)
+    return (
+        Cell(f"{show(cost, 'USD')} {marks(row)}".strip(), f"{cost:.6g}", cost),
+        Cell(show(row.recall, "share"), value=row.recall),
+    )
+
+
+_MARKS = {
+    OVER: "exceeds the context window on some calls",
+    FAULTY: "the API would reject some calls",
+    DOUBT: "it is not known whether the API would reject calls",
+}
+
+
+def document(results: Results, swept: Sequence[Sweep], width: int) -> Document:
+    """The verdict of sweeps: a table each, and the cheapest strategies under each window.
+
+    ``width`` holds where the output is no terminal.
+    """
+    blocks: list[Block] = []
+    for sweep in swept:
+        carried = "".join(marks(row) for each in sweep for row in each.strategies)
+        legend = "; ".join(f"{mark} {words}" for mark, words in _MARKS.items() if mark in carried)
+        lines = [legend, *map(_cheapest, sweep)]
+        blocks += [
+            sentences([capitalised(title(sweep))], "strong", bullets=False),
+            table(sweep),
+            sentences([line for line in lines if line]),
+        ]
+    failed = len(results.failed)
+    several = any(each.conversations > 1 for sweep in swept for each in sweep)
+    closing = [
+        "Cost: the mean of a conversation." if several else "",
+        f"Recall, at each window: needed facts that the prompt holds, of those last stated "
+        f"{swept[0][0].lag:,} tokens ago or earlier.",
+        unfinished(results),
+        f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
+    ]
+    blocks.append(sentences([line for line in closing if line]))
+    return Document(tuple(blocks), width=width, dense=True)
+
+
+def _cheapest(comparison: Comparison) -> str:
+    """The cheapest usable strategies under a window."""
+    advice = Advice(comparison)
+    best = {
+        "cheapest": advice.cheapest,
+        f"cheapest that recalls at least {ENOUGH:.0%}": advice.enough,
+    }
+    parts = [
+        f"{role} {name(row.label)} ({show(row.value('cost_usd'), 'USD')} USD, recall "
+        f"{show(row.recall, 'share')})"
+        for role, row in best.items()
+        if row is not None
+    ]
+    return f"At {short(size_of(comparison))}: {'; '.join(parts) or 'no usable strategy'}."
