@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 
 import click
@@ -80,6 +81,9 @@ def cli() -> None:
     compactlab itself, 130 interrupted, 141 output closed by the reader.
     """  # noqa: D205
     context = click.get_current_context()
+    # Without it, click takes the colours out of what is no terminal.
+    if os.environ.get("FORCE_COLOR") and not os.environ.get("NO_COLOR"):
+        context.color = True
     context.with_resource(notes_of_warnings())
     if context.invoked_subcommand is None:
         say(_NEXT)

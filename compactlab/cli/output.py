@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_KEY = "compactlab.redactor"
+_KEY, _QUIET = "compactlab.redactor", "compactlab.quiet"
 
 
 def redact_from_here() -> None:
@@ -87,6 +87,23 @@ def say(text: str, *, err: bool = False, styled: bool = False) -> None:
     click.echo(without_commands(visible) if styled else harmless_lines(visible), err=err)
 
 
+def be_quiet() -> None:
+    """Print no notes in this command from now on, only errors."""
+    click.get_current_context().meta[_QUIET] = True
+
+
+def is_quiet() -> bool:
+    """Whether this command prints no notes."""
+    context = click.get_current_context(silent=True)
+    return bool(context and context.meta.get(_QUIET))
+
+
+def note(text: str) -> None:
+    """Print a note on standard error, unless the command is quiet."""
+    if not is_quiet():
+        say(text, err=True)
+
+
 def print_json(text: str, *, nl: bool = True) -> None:
     """Print JSON: exact for parsers, and without commands for CI runners."""
     click.echo(json_without_commands(text), nl=nl)
@@ -105,7 +122,7 @@ def notes_of_warnings() -> Iterator[None]:
 
         def show(message: Warning | str, category: type[Warning], *where: Any) -> None:
             if issubclass(category, UnverifiedWarning):
-                say(f"note: {message}", err=True)
+                note(f"note: {message}")
             else:
                 others(message, category, *where)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from compactlab.cli.output import say
+from compactlab.cli.output import is_quiet, note
 from compactlab.reports.render.text import clean, counted, printed_by
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Bar:
         self._task: Any = None
 
     def __enter__(self) -> Self:
-        if sys.stderr.isatty():
+        if sys.stderr.isatty() and not is_quiet():
             from rich.console import Console
             from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
             from rich.progress import Progress as Drawn
@@ -109,7 +109,7 @@ class Progress(Bar):
         if not self.shown and (last or gone - self._shown_at >= _PAUSE):
             self._shown_at = gone
             share = f"[{self._done:,}/{counted(self._total, 'cell')}] {done.name}"
-            say(clean(f"{share}: {', '.join(state)}"), err=True)
+            note(clean(f"{share}: {', '.join(state)}"))
 
     def _lasts(self, gone: float) -> float | None:
         """The remaining seconds; None before there is enough data."""
@@ -124,9 +124,9 @@ class Progress(Bar):
         for name, text in done.printed:
             self._printed += 1
             if self._printed <= _PRINTED:
-                say(printed_by(name, text), err=True)
+                note(printed_by(name, text))
             elif self._printed == _PRINTED + 1:
-                say("more rows print something; it is not shown", err=True)
+                note("more rows print something; it is not shown")
 
 
 def lasting(seconds: float) -> str:

@@ -5,21 +5,29 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import partial
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from compactlab.cli import STOPPED
 from compactlab.cli.options import nothing_found, redact, setting_option, setting_options
-from compactlab.cli.output import complain, redact_from_here, redactor, say
+from compactlab.cli.output import (
+    be_quiet,
+    complain,
+    note,
+    print_json,
+    redact_from_here,
+    redactor,
+    say,
+)
 from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.llm.asker import Asker, Mode
+    from compactlab.request.project import Project
     from compactlab.sim.experiment.shard import Shard
     from compactlab.sim.experiment.sweep import Experiment
     from compactlab.sim.store.results import Results
@@ -74,9 +82,21 @@ Examples:
 @click.option(
     "--dry-run", is_flag=True, help="Print what would run and an estimate of its time, and stop."
 )
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("table", "md", "json")),
+    help="Format of the output: the verdict, or as JSON all that compactlab report --format json "
+    "prints.  [default: table]",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Print only errors on standard error.")
+@click.option("--open", "opened", is_flag=True, help="Open the page in a browser, if there is one.")
 def run(
     experiment: str | None,
     *,
+    form: str | None,
+    quiet: bool,
+    opened: bool,
     dry_run: bool,
     retry: bool,
     allow_code: bool,
@@ -89,7 +109,8 @@ def run(
 
     EXPERIMENT is a TOML file with the same settings as the options; options win over it. Results
     that the folder already holds are not run again: a stopped run continues, and an added strategy
-    only runs itself.
+    only runs itself. A table [tool.compactlab] in pyproject.toml may set window, models, built-in
+    strategies and format; options and EXPERIMENT win over it.
     """
     from compactlab.cli.dry_run import rehearse
     from compactlab.cli.progress import Progress
@@ -99,10 +120,13 @@ def run(
     from compactlab.sim.store.store import Store
     from compactlab.strategies.line_up import ALL
 
+    if quiet:
+        be_quiet()
     _check_kind(experiment)
     if every:
         options["strategies"] = (ALL, *options["strategies"])
-    settings = _settings(experiment, options, allow_code=allow_code)
+    settings, project = _settings(experiment, options, allow_code=allow_code)
+    form = form or project.format or "table"
     # A dry run sends no requests, so it needs no key.
     mode = "replay" if dry_run and ask == "record" else ask
     asker = asker_of(settings.answers, mode, budget, settings.models_file)
@@ -118,26 +142,33 @@ def run(
         if asker and asker.mode == "record":
             planned = _asked(planned, asker, settings)
         todo = _missing(planned, store, settings, retry=retry)
+        if todo is None:
+            sys.exit(_nothing(store, planned, form, opened=opened))
         before, held = store.manifest() if store.exists else None, set(store.shards())
-        warn = partial(say, err=True)
-        workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", warn)
+        workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", note)
         with Progress(todo) as progress:
             planned.run_into(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
         results = Results.load(store.folder)
         _check_readable(results, store, before, held)
-        _finish(results, store)
+        _finish(results, store, form, opened=opened)
 
 
-def _settings(experiment: str | None, options: dict[str, Any], *, allow_code: bool) -> Any:
-    """The settings of a file, overridden by options."""
+def _settings(
+    experiment: str | None, options: dict[str, Any], *, allow_code: bool
+) -> tuple[Any, Project]:
+    """The settings of a file, overridden by options, and the project below both."""
     from compactlab.request.file import ExperimentSettings
+    from compactlab.request.project import Project
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     file = Path(experiment) if experiment else None
-    settings = ExperimentSettings.load(file, given, allow_code=allow_code)
+    project = Project.here()
+    settings = ExperimentSettings.load(file, given, allow_code=allow_code, project=project)
     if settings.redact:
         redact_from_here()
-    return settings
+    if used := [*settings.of_project, *["format"] * bool(project.format)]:
+        note(project.line(*used))
+    return settings, project
 
 
 def _asked(planned: Experiment, asker: Asker, settings: Any) -> Experiment:
@@ -148,14 +179,13 @@ def _asked(planned: Experiment, asker: Asker, settings: Any) -> Experiment:
     answers, dollars = asker.spent
     try:
         with Progress(planned.asking) as progress:
-            workers = Workers(settings.jobs, settings.dask or "", partial(say, err=True))
+            workers = Workers(settings.jobs, settings.dask or "", note)
             return planned.recorded(workers, progress)
     finally:
         more, spent = asker.spent
-        say(
+        note(
             f"asked for {counted(more - answers, 'new answer')}, for {spent - dollars:.4f} USD; "
-            f"{asker.folder} holds {counted(more, 'answer')} for {spent:.4f} USD",
-            err=True,
+            f"{asker.folder} holds {counted(more, 'answer')} for {spent:.4f} USD"
         )
 
 
@@ -201,8 +231,10 @@ def _stoppable(store: Store) -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _missing(planned: Experiment, store: Store, settings: Any, *, retry: bool) -> list[Shard]:
-    """The shards to run; without any, print that and exit."""
+def _missing(
+    planned: Experiment, store: Store, settings: Any, *, retry: bool
+) -> list[Shard] | None:
+    """The shards to run; None if the results and their page are there."""
     from compactlab.cli.dry_run import standing
     from compactlab.sim.store.store import FAILED
 
@@ -212,25 +244,31 @@ def _missing(planned: Experiment, store: Store, settings: Any, *, retry: bool) -
     cells = sum(len(shard.cells) for shard in todo)
     every = len(planned.sources) * len(planned.conditions)
     if not todo and planned.is_described_by(store) and (store.folder / _PAGE).exists():
-        _nothing(store, every)
+        return None
     for line in standing(every - cells, every, planned.others(store)):
-        say(line, err=True)
+        note(line)
     return todo
 
 
-def _nothing(store: Store, cells: int) -> NoReturn:
-    """Print that all results exist, and exit with the code of the run that made them."""
-    from compactlab.sim.store.results import read_runs
+def _nothing(store: Store, planned: Experiment, form: str, *, opened: bool) -> int:
+    """Print that all results exist; return the exit code of the run that made them."""
+    from compactlab.sim.store.results import Results, read_runs
     from compactlab.sim.store.store import FAILED
 
+    cells = len(planned.sources) * len(planned.conditions)
     runs = read_runs(store, {**store.manifest(), "metrics": []})
     failed = sum(run.status in FAILED for run in runs)
     there = "is there" if cells == 1 else "are there"
-    say(f"nothing to run: {counted(cells, 'cell')} {there}")
-    say(f"compactlab report {store.folder} shows them; report: {store.folder / _PAGE}")
+    show = say if form == "table" else note
+    show(f"nothing to run: {counted(cells, 'cell')} {there}")
+    show(f"compactlab report {store.folder} shows them; report: {store.folder / _PAGE}")
+    if form != "table":
+        _print(Results.load(store.folder), form)
     if failed:
         say(f"{counted(failed, 'run')} had failed; --retry runs them again", err=True)
-    sys.exit(1 if failed else 0)
+    if opened:
+        _open(store.folder / _PAGE)
+    return 1 if failed else 0
 
 
 def _check_readable(
@@ -250,18 +288,44 @@ def _check_readable(
     sys.exit(2)
 
 
-def _finish(results: Results, store: Store) -> None:
+def _print(results: Results, form: str) -> None:
+    """Print the verdict; as JSON, all that ``compactlab report`` gives."""
+    from compactlab.reports.page import brief
+    from compactlab.reports.page.catalogue import as_json
+
+    if form == "json":
+        print_json(as_json(results))
+    else:
+        write = brief.brief_markdown if form == "md" else brief.brief
+        say(write(results), styled=True)
+
+
+def _open(page: Path) -> None:
+    """Open a page in a browser with a window of its own; without one, say where it is."""
+    import webbrowser
+
+    with suppress(Exception):  # of a browser; the run has succeeded
+        browser = webbrowser.get()
+        # The others take over the terminal.
+        if type(browser) is not webbrowser.GenericBrowser and browser.open(page.resolve().as_uri()):
+            return
+    note(f"no browser was opened; the page is {page}")
+
+
+def _finish(results: Results, store: Store, form: str, *, opened: bool) -> None:
     """Print the report; exit with 1 if something failed."""
-    from compactlab.reports.page.brief import brief
     from compactlab.reports.page.page import write
     from compactlab.reports.page.table import troubles
 
     page = store.folder / _PAGE
     write(results, page)
-    say(brief(results), styled=True)
-    if text := troubles(results):
+    _print(results, form)
+    show = say if form == "table" else note
+    if form == "table" and (text := troubles(results)):
         say(f"\n{text}", styled=True)
-    say(f"\nall strategies: compactlab report {store.folder}\nreport: {page}")
+    show(f"\nall strategies: compactlab report {store.folder}\nreport: {page}")
+    if opened:
+        _open(page)
     failed = results.failed
     if failed:
         say(f"{len(failed)} of {len(results.runs)} runs failed; they are named above", err=True)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, Field, create_model
+from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, create_model
 
 from compactlab.request.fields import (
     AnyStrategy,
@@ -43,6 +43,7 @@ from compactlab.request.names import (
     relative_strategy,
     tables_of,
 )
+from compactlab.request.project import PLACE, Project
 from compactlab.request.settings import SETTINGS, SUBJECT, SettingInfo
 from compactlab.request.toml_file import Faults, Place, each_of, parsed, quoted
 from compactlab.scenarios.catalogue import (
@@ -366,9 +367,23 @@ def _field(name: str, setting: SettingInfo) -> tuple[Any, Any]:
 
 
 class _Loaded(BaseModel, extra="forbid", strict=True, frozen=True):
+    _of_project: list[str] = PrivateAttr(default_factory=list)
+
+    @property
+    def of_project(self) -> list[str]:
+        """What the project sets, and neither file nor options do."""
+        return self._of_project
+
     @classmethod
-    def load(cls, path: Path | None, options: dict[str, Any], *, allow_code: bool = False) -> Any:
-        """Read a file; options override it.
+    def load(
+        cls,
+        path: Path | None,
+        options: dict[str, Any],
+        *,
+        allow_code: bool = False,
+        project: Project | None = None,
+    ) -> Any:
+        """Read a file; options override it, and it overrides what the project sets.
 
         The file may name programs and classes in files only with ``allow_code``. Its paths are
         relative to its folder. Seeds among the options apply to all conversations. Raises an
@@ -381,16 +396,33 @@ class _Loaded(BaseModel, extra="forbid", strict=True, frozen=True):
             in_file = {k: v for k, v in parsed(path, "experiment").items() if k not in options}
             data = _written_out(Expansion(path.parent, faults, allow_code), in_file)
             _check_names(data, options, faults)
+        own: dict[str, Any] = {}
+        if project is not None and not faults:
+            own = cls._from_project(project, {*options, *data})
         if "seeds" in options and "conversations" in data:
             data["conversations"] = [
                 each.name if isinstance(each, Seeded) else each for each in data["conversations"]
             ]
         settings = None
         with faults.at((), cls.model_fields):
-            settings = cls.model_validate(data | options)
+            settings = cls.model_validate(own | data | options)
         if settings is None or faults:
             raise faults.error(str(path or ""))
+        settings._of_project.extend(own)
         return settings
+
+    @classmethod
+    def _from_project(cls, project: Project, given: Container[str]) -> dict[str, Any]:
+        """What a project sets and nothing else does."""
+        faults = Faults()
+        own = {key: value for key, value in project.settings.items() if key not in given}
+        data = _written_out(Expansion(project.path.parent, faults, allow_code=False), own)
+        _check_names(data, {}, faults)
+        with faults.at((), cls.model_fields):
+            cls.model_validate(data)
+        if faults:
+            raise faults.error(str(project.path), PLACE)
+        return data
 
 
 _FIELDS = {

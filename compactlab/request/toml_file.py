@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -81,8 +81,8 @@ class Faults:
             for each in error.errors():
                 self.add((*place, *each["loc"]), _message(each, keys))
 
-    def error(self, path: str) -> InputError:
-        """All faults as one error of a file.
+    def error(self, path: str, table: Place = ()) -> InputError:
+        """All faults as one error of a file, with their lines; ``table`` has their places.
 
         Examples
         --------
@@ -92,10 +92,49 @@ class Faults:
         my.toml: settings are wrong:
           strategies[2].keep: must be a whole number, not 'x'
         """
-        lines = [f"{written(place)}: {message}" for place, message in self._messages]
+        numbers = _lines(path)
+        lines = []
+        for place, message in self._messages:
+            line = _line_of((*table, *place), numbers)
+            lines.append(f"{f'line {line}: ' if line else ''}{written(place)}: {message}")
         if len(lines) > _SHOWN:
             lines[_SHOWN:] = [f"and {len(lines) - _SHOWN:,} more"]
         return InputError("\n  ".join(["settings are wrong:", *lines]), path)
+
+
+# A header, or the name of a key: bare, quoted or dotted.
+_HEADER = re.compile(r"\s*(\[\[?)\s*([^\[\]]+?)\s*\]")
+_KEY = re.compile(r"""\s*((?:[\w-]+|"[^"]*"|'[^']*')(?:\s*\.\s*(?:[\w-]+|"[^"]*"|'[^']*'))*)\s*=""")
+
+
+def _lines(path: str) -> dict[Place, int]:
+    """The line of each key and header of a file, by its place."""
+    numbers: dict[Place, int] = {}
+    try:
+        text = read_text(Path(path))
+    except (OSError, ValueError):
+        return numbers
+    table: Place = ()
+    for number, line in enumerate(text.splitlines(), 1):
+        if header := _HEADER.match(line):
+            table = _names(header[2])
+            if header[1] == "[[":
+                times = sum(place[:-1] == table for place in numbers)
+                table = (*table, times)
+            numbers.setdefault(table, number)
+        elif key := _KEY.match(line):
+            numbers.setdefault((*table, *_names(key[1])), number)
+    return numbers
+
+
+def _names(dotted: str) -> Place:
+    return tuple(name.strip().strip("\"'") for name in dotted.split("."))
+
+
+def _line_of(place: Place, numbers: Mapping[Place, int]) -> int:
+    """The line of a place, or of the innermost key that holds it; 0 if it is unknown."""
+    holders = (place[:size] for size in range(len(place), 0, -1))
+    return next((numbers[each] for each in holders if each in numbers), 0)
 
 
 def written(place: Place) -> str:

@@ -88,9 +88,21 @@ def code_in(text: str) -> str:
     >>> code_in("keep_all")
     ''
     """
-    names = (parse_spec(step)[0] for step in _split(text))
-    code = (name for name in names if name == EXEC or (":" in name and is_foreign_name(name)))
+    code = (
+        name for name in names_in(text) if name == EXEC or (":" in name and is_foreign_name(name))
+    )
     return next(code, "")
+
+
+def names_in(text: str) -> list[str]:
+    """Return the names of the strategies in a spec or pipeline.
+
+    Examples
+    --------
+    >>> names_in("keep_all + own.py:Mine(keep=3)")
+    ['keep_all', 'own.py:Mine']
+    """
+    return [parse_spec(step)[0] for step in _split(text)]
 
 
 def _piped(parts: Iterable[Strategy]) -> Strategy:

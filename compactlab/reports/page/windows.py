@@ -24,6 +24,8 @@ from compactlab.reports.render.document import (
 from compactlab.reports.render.text import NONE, capitalised, counted, listed, show
 from compactlab.sim.store.results import Results
 
+_SHARE = "share"
+
 Sweep = Sequence[Comparison]
 """Comparisons that differ in the window alone, the smallest window first."""
 
@@ -150,8 +152,8 @@ def _cheapest(comparison: Comparison) -> str:
         f"cheapest that recalls at least {ENOUGH:.0%}": advice.enough,
     }
     parts = [
-        f"{role} {name(row.label)} ({show(row.value('cost_usd'), 'USD')} USD, recall "
-        f"{show(row.recall, 'share')})"
+        f"{role} {name(row.label)} ({show(row.value('cost_usd'), 'USD')} USD"
+        f"{'' if row.recall is None else f', recall {show(row.recall, _SHARE)}'})"
         for role, row in best.items()
         if row is not None
     ]

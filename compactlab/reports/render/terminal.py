@@ -54,7 +54,7 @@ def write(document: Document) -> str:
     """Write a report."""
     console = _console(document.width)
     # Without a width of its own, a sentence is not wrapped, so that it can be searched for.
-    whole = document.width is None and not console.is_terminal
+    whole = document.width is None and not _has_width(console)
     from rich.text import Text
 
     with console.capture() as capture:
@@ -71,10 +71,15 @@ def _console(width: int | None) -> Console:
     from rich.console import Console
 
     console = Console(markup=False, highlight=False, emoji=False)
-    if not console.is_terminal and "COLUMNS" not in os.environ:
+    if not _has_width(console) and "COLUMNS" not in os.environ:
         console.width = _UNBOUNDED
     console.width = min(console.width, width or console.width)
     return console
+
+
+def _has_width(console: Console) -> bool:
+    """Whether the output is a terminal: FORCE_COLOR gives colours to a pipe, and no width."""
+    return console.is_terminal and (not os.environ.get("FORCE_COLOR") or console.file.isatty())
 
 
 def _flat(blocks: Iterable[Block]) -> Iterator[Block]:
