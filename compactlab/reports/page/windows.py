@@ -152,7 +152,7 @@ def _cheapest(comparison: Comparison) -> str:
         f"cheapest that recalls at least {ENOUGH:.0%}": advice.enough,
     }
     parts = [
-        f"{role} {name(row.label)} ({show(row.value('cost_usd'), 'USD')} USD"
+        f"{role} {name(row.label)} ({show(each_costs(comparison, row), 'USD')} USD"
         f"{'' if row.recall is None else f', recall {show(row.recall, _SHARE)}'})"
         for role, row in best.items()
         if row is not None
