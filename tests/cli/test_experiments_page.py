@@ -26,11 +26,12 @@ def shown(root: Path, tmp_path: Path, chat):
 
 
 def test_the_grids_make_what_the_page_says(shown):
-    grid, pipelines, lists, _, several, sweep = shown
+    grid, pipelines, lists, _, several, windows, sweep = shown
     assert len(grid.strategies) == 8
     assert len(pipelines.strategies) == 2 * 2 + 1
     assert len(lists.strategies) == 1 + 2 + 2 + 1
     assert len(several.summarizer) == 5
+    assert windows.window == [40_000, 100_000, 200_000]
     assert len(sweep.strategies) == 7
 
 
