@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from compactlab.cli.options import file_option, redact
-from compactlab.cli.output import print_json, say, shown, shown_results, write_file
+from compactlab.cli.output import note, print_json, say, shown, shown_results, write_file
 from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
@@ -110,7 +110,8 @@ def _contents(snapshot: Baseline) -> str:
 )
 @file_option(
     "--rules",
-    "Rules in TOML. Without them, no figure may change. A file with examples: compactlab new gate.",
+    "Rules in TOML, also an experiment with [rules]. Without it, those of [tool.compactlab] in "
+    "pyproject.toml; without any, no figure may change. A file with examples: compactlab new gate.",
 )
 @file_option("--junit", "Write JUnit XML to FILE.")
 @file_option("--markdown", "Write Markdown to FILE.")
@@ -166,12 +167,16 @@ def _check_apart(files: dict[str, Path], read: dict[str, str | None]) -> None:
 
 
 def _judged(folder: Path, baseline: Path, rules: Path | None) -> Verdict:
-    from compactlab.cli.gate_rules import read_rules
+    from compactlab.cli.gate_rules import read_rules, rules_in
     from compactlab.reports.gate.baseline import read
     from compactlab.reports.gate.gate import gate as judge
+    from compactlab.request.project import PLACE, Project
     from compactlab.sim.store.results import Results
 
     demands = None if rules is None else read_rules(rules)
+    if rules is None and (project := Project.here()).rules:
+        demands = rules_in(project.rules, str(project.path), PLACE)
+        note(project.line("rules"))
     results = shown_results(Results.load(folder))
     try:
         before, absence = shown(read(baseline)), ""

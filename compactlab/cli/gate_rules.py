@@ -3,27 +3,39 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, get_args
 
 from compactlab.reports.gate.record import NEED
 from compactlab.reports.gate.rules import Demand, Rule, gains_only
+from compactlab.request.settings import SETTINGS, SUBJECT
 from compactlab.request.toml_file import Faults, Place, each_of, parsed, quoted, written
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.errors import unknown
 from compactlab.sim.metrics import METRICS
 
+KEYS = SUBJECT | SETTINGS
 SELECTORS = ("strategy", "scenario", "model", "summarizer", "type")
 _TYPES = get_args(FactType)
 _PATTERN = re.compile(r"[*?\[]")
 
 
 def read_rules(path: Path) -> list[Demand]:
-    """The rules of a file: a table ``rules`` for everything, and tables ``rule`` with selectors.
+    """The rules of a file, which may be an experiment with rules in it.
 
     Raises an InputError that lists all faults.
     """
     data = parsed(path, "rules")
+    experiment = any(key in SUBJECT for key in data)
+    return rules_in({k: v for k, v in data.items() if not (experiment and k in KEYS)}, str(path))
+
+
+def rules_in(data: Mapping[str, Any], path: str, place: Place = ()) -> list[Demand]:
+    """The rules in a file: a table ``rules`` for everything, and tables ``rule`` with selectors.
+
+    ``place`` is theirs in the file. Raises an InputError that lists all faults.
+    """
     faults = Faults()
     for key in data:
         if key in ("rules", "rule"):
@@ -41,7 +53,7 @@ def read_rules(path: Path) -> list[Demand]:
     if not demands and not faults:
         faults.add((), "there is no rule in it")
     if faults:
-        raise faults.error(str(path))
+        raise faults.error(path, place)
     return demands
 
 

@@ -40,9 +40,14 @@ def experiment_schema() -> dict[str, Any]:
     from compactlab.request.fields import TomlSchema
     from compactlab.request.file import ExperimentSettings
 
+    made = ExperimentSettings.model_json_schema(schema_generator=TomlSchema)
+    made["properties"] |= {
+        "rules": {"type": "object", "description": "Rules of compactlab gate, by metric."},
+        "rule": {"type": "array", "description": "The same for some runs, with selectors."},
+    }
     return {
         "$schema": TomlSchema.schema_dialect,
-        **ExperimentSettings.model_json_schema(schema_generator=TomlSchema),
+        **made,
         "title": "compactlab experiment",
         "description": "The settings of compactlab run.",
     }

@@ -366,6 +366,10 @@ def _field(name: str, setting: SettingInfo) -> tuple[Any, Any]:
     return hint, field(**{k: v for k, v in given.items() if v is not None or k == made})
 
 
+# What compactlab gate reads from an experiment, and a run does not.
+_RULES = ("rules", "rule")
+
+
 class _Loaded(BaseModel, extra="forbid", strict=True, frozen=True):
     _of_project: list[str] = PrivateAttr(default_factory=list)
 
@@ -393,7 +397,8 @@ class _Loaded(BaseModel, extra="forbid", strict=True, frozen=True):
         options = {k: list(v) if isinstance(v, tuple) else v for k, v in options.items()}
         data: dict[str, Any] = {}
         if path is not None:
-            in_file = {k: v for k, v in parsed(path, "experiment").items() if k not in options}
+            given = {*options, *_RULES}
+            in_file = {k: v for k, v in parsed(path, "experiment").items() if k not in given}
             data = _written_out(Expansion(path.parent, faults, allow_code), in_file)
             _check_names(data, options, faults)
         own: dict[str, Any] = {}

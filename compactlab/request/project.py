@@ -72,8 +72,8 @@ class Project:
 
     def line(self, *keys: str) -> str:
         """What it sets, in one line."""
-        every = {**self.settings, **dict.fromkeys(self.rules, ...), "format": self.format}
-        parts = [key if every[key] is ... else f"{key} = {_short(every[key])}" for key in keys]
+        every = {**self.settings, "format": self.format}
+        parts = [f"{key} = {_short(every[key])}" if key in every else key for key in keys]
         return f"{self.path}: {TABLE} sets {', '.join(parts)}"
 
 

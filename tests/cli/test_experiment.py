@@ -282,32 +282,34 @@ def test_all_that_is_wrong_is_told_at_once_with_its_place(compactlab, toml):
     told = done.err.replace(f"{file.parent}/", "").splitlines()[1:]
     assert [line.strip()[:85] for line in told] == snapshot(
         [
-            "window: must be a number, not inf",
-            "out: must be text, a number, true or false, not '1979-05-27'",
-            "tables: is too large a number",
-            "conversations[0]: no file fits 'nowhere/*.jsonl'",
-            "conversations[1].tokens: must be at least 1",
-            "strategies[1].keep_messages[1]: must be a whole number, not 'x'",
-            "strategies[1].keep: unknown field 'keep'; did you mean keep_tokens?",
-            "summarizer[0]: unknown summariser 'lexrnk'; did you mean lexrank?",
-            "summarizer[1].tokens[0]: must be a whole number, not 'x'",
-            "loop: a loop is 'open' or 'closed', not 'clsed'",
-            "churn: gone.json: No such file or directory",
-            "metrics[1]: unknown metric 'mone'; did you mean money or amnesia or time?",
-            "models_file: gone.toml: no file of models: No such file or directory",
-            "seeds: must be a whole number, not 1.5",
-            "jobs: must be at least 1, not 0",
-            "strict: must be true or false, not 1",
-            "timeout: must be more than 0, not 0",
-            "fail_fast: must be true or false, not 'no'",
-            "dask: must be an address like tcp://127.0.0.1:8786, not '10.0.0.1'",
-            "timout: unknown key 'timout'; did you mean timeout or out or strict?",
+            "line 10: window: must be a number, not inf",
+            "line 13: out: must be text, a number, true or false, not '1979-05-27'",
+            "line 17: tables: is too large a number",
+            "line 2: conversations[0]: no file fits 'nowhere/*.jsonl'",
+            "line 2: conversations[1].tokens: must be at least 1",
+            "line 3: strategies[1].keep_messages[1]: must be a whole number, not 'x'",
+            "line 3: strategies[1].keep: unknown field 'keep'; did you mean keep_tokens?",
+            "line 7: summarizer[0]: unknown summariser 'lexrnk'; did you mean lexrank?",
+            "line 7: summarizer[1].tokens[0]: must be a whole number, not 'x'",
+            "line 8: loop: a loop is 'open' or 'closed', not 'clsed'",
+            "line 6: churn: gone.json: No such file or directory",
+            "line 9: metrics[1]: unknown metric 'mone'; did you mean money or amnesia or time?",
+            "line 5: models_file: gone.toml: no file of models: No such file or directory",
+            "line 11: seeds: must be a whole number, not 1.5",
+            "line 12: jobs: must be at least 1, not 0",
+            "line 14: strict: must be true or false, not 1",
+            "line 15: timeout: must be more than 0, not 0",
+            "line 16: fail_fast: must be true or false, not 'no'",
+            "line 18: dask: must be an address like tcp://127.0.0.1:8786, not '10.0.0.1'",
+            "line 19: timout: unknown key 'timout'; did you mean timeout or out or strict?",
         ]
     )
 
 
 def test_a_mistyped_model_is_told_with_its_place(toml):
-    with pytest.raises(InputError, match=r"\n  models\[1\]: unknown model 'claude-sonet-4-5'"):
+    with pytest.raises(
+        InputError, match=r"\n  line 1: models\[1\]: unknown model 'claude-sonet-4-5'"
+    ):
         ExperimentSettings.load(toml('models = ["recorded", "claude-sonet-4-5"]'), {})
 
 

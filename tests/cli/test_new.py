@@ -17,7 +17,7 @@ KINDS = {
     "strategy": (
         "drop_old_turns",
         "DropOldTurns",
-        lambda at: check_strategy(find_strategy(f"{at}(turns=2)"), 20),
+        lambda at: check_strategy(find_strategy(f"{at}(keep=0.2)"), 20),
     ),
     "summarizer": (
         "quote_users",
@@ -48,9 +48,9 @@ def test_it_can_be_run_from_the_command_line(compactlab, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     compactlab("new", "strategy", "few")
     what = ("--conversations", "coding_agent(turns=4, tokens=8000)", "--seeds", 2, "--jobs", 2)
-    done = compactlab("run", *what, "--strategies", "few.py:Few(turns=1)")
+    done = compactlab("run", *what, "--strategies", "few.py:Few(keep=0.1)")
     assert done.code == 0, done.said
-    assert "few(turns=1)" in done.out
+    assert "few(keep=0.1)" in done.out
 
 
 def test_nothing_is_overwritten(compactlab, tmp_path):

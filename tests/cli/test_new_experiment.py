@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
+from compactlab.reports.analysis.comparison import comparisons
 from compactlab.request.file import ExperimentSettings
+from compactlab.sim.store.results import Results
 
 
 def test_it_runs_as_it_is(compactlab, tmp_path, monkeypatch):
@@ -15,10 +18,33 @@ def test_it_runs_as_it_is(compactlab, tmp_path, monkeypatch):
     assert "run it: compactlab run experiment.toml\n" in done.out
     dry = compactlab("run", "experiment.toml", "--dry-run")
     assert dry.code == 0, dry.err
-    assert "4 conversations\n" in dry.out
-    assert "10 strategies\n" in dry.out
+    assert "2 conversations\n" in dry.out
+    assert "2 strategies\n" in dry.out
     tiny = ("--conversations", "coding_agent(turns=2, tokens=2000)", "--jobs", 1)
     assert compactlab("run", "experiment.toml", *tiny).code == 0
+    # The commands at its head, and the rules in it.
+    assert compactlab("baseline", "compactlab-out", "-o", "baseline.json").code == 0
+    gated = compactlab("gate", "compactlab-out", "--rules", "experiment.toml")
+    assert gated.code == 0, gated.said
+    text = Path("experiment.toml").read_text("utf-8")
+    assert re.findall(r"compactlab (\w+)", text)[:3] == ["run", "baseline", "gate"]
+
+
+def test_readmes_rules_stand_in_it(compactlab, tmp_path, root):
+    file = tmp_path / "mine.toml"
+    compactlab("new", "experiment", file)
+    readme = (root / "README.md").read_text("utf-8")
+    (rules,) = re.findall(r"```toml\n(\[rules\]\n.*?)```", readme, re.DOTALL)
+    assert file.read_text("utf-8").endswith(rules)
+
+
+def test_its_agents_are_usable_and_remember_some_of_what_is_asked(compactlab, tmp_path):
+    file = tmp_path / "mine.toml"
+    compactlab("new", "experiment", file)
+    assert compactlab("run", file, "--jobs", 1).code == 0
+    (compared,) = comparisons(Results.load(tmp_path / "compactlab-out"))
+    assert [row.name for row in compared.rows if row.usable] == ["claude_code", "codex"]
+    assert all(row.figures["recall_20k"] for row in compared.rows)
 
 
 def test_it_has_every_key_with_a_word_before_it(compactlab, tmp_path):
@@ -26,6 +52,7 @@ def test_it_has_every_key_with_a_word_before_it(compactlab, tmp_path):
     assert compactlab("new", "experiment", file).code == 0
     text = file.read_text("utf-8")
     assert "compactlab run mine.toml" in text
+    text = text.partition("[rules]")[0]
     keys = re.findall(r"^#[^\n]+\n(?:# )?(\w+) = ", text, re.MULTILINE)
     assert keys == [key for key in dict.fromkeys(keys) if key in ExperimentSettings.model_fields]
     assert set(keys) == set(ExperimentSettings.model_fields)

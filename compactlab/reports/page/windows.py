@@ -135,8 +135,8 @@ def document(results: Results, swept: Sequence[Sweep], width: int) -> Document:
     several = any(each.conversations > 1 for sweep in swept for each in sweep)
     closing = [
         "Cost: the mean of a conversation." if several else "",
-        f"Recall, at each window: needed facts that the prompt holds, of those last stated "
-        f"{swept[0][0].lag:,} tokens ago or earlier.",
+        f"Recall: the share held of needed facts last stated {swept[0][0].lag:,} tokens ago or "
+        "earlier, at each window.",
         unfinished(results),
         f"{counted(failed, 'run')} failed; compactlab report names them." if failed else "",
     ]

@@ -1,0 +1,152 @@
+"""What a project's pyproject.toml may set, what of it is told, and what it may never do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from compactlab.request.project import Project
+from compactlab.sim.core.errors import InputError
+from compactlab.sim.store.results import Results
+
+TINY = "coding_agent(turns=2, tokens=2000)"
+CHEAP = ("--conversations", TINY, "--loop", "open", "--no-controls", "--metrics", "money")
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Write the table of a repository's file; the working folder is one in it."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "sub").mkdir()
+    monkeypatch.chdir(tmp_path / "sub")
+
+    def write(table: str) -> Path:
+        file = tmp_path / "pyproject.toml"
+        file.write_text(f'[project]\nname = "mine"\n\n[tool.compactlab]\n{table}\n')
+        return file
+
+    return write
+
+
+def test_a_project_sets_window_models_and_strategies_and_that_is_told(compactlab, project):
+    project('window = 40_000\nmodels = ["claude-opus-4-5"]\nstrategies = ["codex"]\nformat = "md"')
+    done = compactlab("run", *CHEAP)
+    assert done.code == 0
+    assert done.err.splitlines()[0] == (
+        "../pyproject.toml: [tool.compactlab] sets window = 40000, "
+        'models = ["claude-opus-4-5"], strategies = ["codex"], format = "md"'
+    )
+    assert "| strategy |" in done.out
+    (run,) = Results.load("compactlab-out").runs
+    assert (run.window, run.model, run.label) == (40_000, "claude-opus-4-5", "codex")
+
+
+def test_options_and_the_experiment_win(compactlab, project):
+    project('window = 40_000\nmodels = ["claude-opus-4-5"]\nstrategies = ["codex"]')
+    Path("experiment.toml").write_text('models = ["claude-sonnet-4-5"]\n')
+    done = compactlab("run", "experiment.toml", *CHEAP, "--strategies", "pi", "-q")
+    assert (done.code, done.err) == (0, "")
+    (run,) = Results.load("compactlab-out").runs
+    assert (run.window, run.model, run.label) == (40_000, "claude-sonnet-4-5", "pi")
+
+
+def test_the_nearest_table_of_the_repository_counts(tmp_path, project):
+    outer = project("window = 40_000")
+    Path("pyproject.toml").write_text("[tool.other]\nwindow = 1\n")
+    assert Project.here().path == Path("../pyproject.toml")
+    Path("pyproject.toml").write_text("[tool.compactlab]\nwindow = 50_000\n")
+    assert Project.here().settings == {"window": 50_000}
+    Path("pyproject.toml").unlink()
+    (tmp_path / ".git").rmdir()
+    # Outside of a repository nobody's file above the working folder counts.
+    assert outer.exists()
+    assert Project.here() == Project()
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("windw = 1", "windw: unknown key 'windw'; did you mean window?"),
+        ('out = "/tmp"', "out: may not be set here: name it on the command line"),
+        ('answers = "a"', "answers: may not be set here"),
+        ('models_file = "m.toml"', "models_file: may not be set here"),
+        ('summarizer = "lexrank"', "summarizer: may not be set here"),
+        ('ask = "record"', "ask: may not be set here"),
+        ("budget = 5", "budget: may not be set here"),
+        ('dask = "tcp://10.0.0.1:8786"', "dask: may not be set here"),
+        ('conversations = ["/etc"]', "conversations: may not be set here"),
+        ("strategies = [\"exec('touch started')\"]", "exec is no built-in strategy"),
+        ('strategies = ["keep_all + own.py:Own"]', "own.py:Own is no built-in strategy"),
+        ('strategies = [{ name = "own.py:Own" }]', "own.py:Own is no built-in strategy"),
+        ('strategies = [{ name = "exec", command = "x" }]', "exec is no built-in strategy"),
+        ('strategies = [{ pipeline = ["keep_all", "own.py:Own"] }]', "own.py:Own is no built-in"),
+        ('strategies = ["codx"]', "strategies[0]: unknown strategy 'codx'; did you mean codex"),
+        ('window = "40k"', "window: must be a whole number from 1 on, or a list of them"),
+        ('models = ["claude"]', "models[0]: unknown model 'claude'"),
+        ('format = "xml"', "format: unknown format 'xml'; known: json, md, table"),
+        ("format = []", "format: unknown format '[]'"),
+    ],
+)
+def test_nothing_else_may_be_set(compactlab, project, line, why):
+    project(line)
+    Path("own.py").write_text(
+        "open('started', 'w')\nfrom compactlab.strategies import KeepAll as Own"
+    )
+    done = compactlab("run", *CHEAP, "--allow-code")
+    assert done.code == 2
+    assert (
+        f"../pyproject.toml: settings are wrong:\n  line 5: {line.partition(' =')[0]}" in done.err
+    )
+    assert why in done.err
+    assert not Path("started").exists()
+    assert not Path("compactlab-out").exists()
+
+
+def test_a_strategy_of_an_installed_package_may_not_be_named(project, monkeypatch):
+    monkeypatch.setattr(
+        "compactlab.request.project.STRATEGIES", type("", (), {"installed": lambda: {"theirs": ""}})
+    )
+    project('strategies = ["theirs(keep=2)"]')
+    with pytest.raises(InputError, match="theirs is no built-in strategy"):
+        Project.here()
+
+
+@pytest.mark.parametrize("table", ["[tool]\ncompactlab = 3", "[[tool.compactlab]]\nwindow = 1"])
+def test_what_is_no_table_is_refused(project, table):
+    project("").write_text(table)
+    with pytest.raises(InputError, match=r"must be a table"):
+        Project.here()
+
+
+def test_a_file_that_does_not_name_compactlab_need_not_be_valid(project):
+    project("").write_text("[project\n")
+    assert Project.here() == Project()
+    project("window = ")
+    with pytest.raises(InputError, match=r"pyproject.toml:5: no project"):
+        Project.here()
+
+
+def test_rules_of_a_project_judge_a_gate(compactlab, project):
+    project('[tool.compactlab.rules]\ncost_usd = "<= 0.000001"')
+    compactlab("run", *CHEAP, "--strategies", "codex")
+    compactlab("baseline", "compactlab-out")
+    done = compactlab("gate", "compactlab-out")
+    assert done.code == 1
+    assert done.err == "../pyproject.toml: [tool.compactlab] sets rules\n"
+    # Rules that are named win.
+    Path("gate.toml").write_text('[rules]\ncost_usd = "+2%"\n')
+    assert compactlab("gate", "compactlab-out", "--rules", "gate.toml").code == 0
+    project('[tool.compactlab.rules]\ncost_us = "+2%"')
+    wrong = compactlab("gate", "compactlab-out")
+    assert wrong.code == 2
+    assert "line 6: rules.cost_us: unknown metric 'cost_us'; did you mean" in wrong.err
+
+
+def test_a_gate_and_a_baseline_are_for_one_window(compactlab, project):
+    project("")
+    compactlab("run", *CHEAP, "--strategies", "codex", "--window", 40_000, "--window", 60_000)
+    for command in (("baseline",), ("gate",)):
+        done = compactlab(*command, "compactlab-out")
+        assert done.code == 2
+        assert "this store has 40,000 and 60,000 tokens: run each window" in done.said

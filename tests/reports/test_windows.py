@@ -1,0 +1,71 @@
+"""Several windows in one store: the table of strategies by windows, and its sentences."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from inline_snapshot import snapshot
+
+import compactlab
+from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.page.brief import brief, brief_markdown
+from compactlab.reports.page.windows import sweeps
+from compactlab.reports.render.text import NONE
+from compactlab.sim.store.results import Results
+
+SESSION = "coding_agent(turns=6, tokens=40000)"
+
+
+def swept(**more: object) -> Results:
+    return compactlab.run(
+        SESSION, ["claude_code", "codex"], ["claude-sonnet-4-5"], window=[60_000, 40_000],
+        controls=False, **more,
+    )  # fmt: skip
+
+
+def test_a_table_has_cost_and_recall_under_each_window_at_one_distance() -> None:
+    results = swept()
+    assert brief(results) == snapshot("""\
+Model claude-sonnet-4-5; windows of 40k and 60k tokens; 2 strategies over 1 conversation
+                       at 40k            at 60k
+              at 40k   recall   at 60k   recall
+strategy         USD     ≥20k      USD     ≥20k
+───────────────────────────────────────────────
+claude_code     2.17       0%     2.16       0%
+codex           1.93       0%     2.21       0%
+At 40k: cheapest codex (1.93 USD, recall 0%).
+At 60k: cheapest claude_code (2.16 USD, recall 0%).
+Recall: the share held of needed facts last stated 20,000 tokens ago or earlier, at each window.\
+""")
+    lags = {each.lag for each in comparisons(results)}
+    assert lags == {20_000}
+    (sweep,) = sweeps(comparisons(results))
+    assert [each.window for each in sweep] == [40_000, 60_000]
+
+
+def test_markdown_has_the_same_table() -> None:
+    assert "| strategy | at 40k USD | at 40k recall ≥20k | at 60k USD |" in brief_markdown(swept())
+
+
+def test_one_window_is_no_sweep() -> None:
+    results = swept()
+    one = replace(results, runs=[run for run in results.runs if run.window == 40_000])
+    assert sweeps(comparisons(one)) == []
+    assert "at 40k" not in brief(one)
+
+
+def test_a_strategy_that_failed_under_a_window_has_no_figure_there() -> None:
+    results = swept()
+    left = [r for r in results.runs if (r.window, r.label) != (60_000, "codex")]
+    (line,) = (
+        each for each in brief(replace(results, runs=left)).splitlines() if "codex  " in each
+    )
+    assert line.split()[-2:] == [NONE, NONE]
+
+
+def test_models_have_a_table_each() -> None:
+    results = compactlab.run(
+        SESSION, "codex", ["claude-sonnet-4-5", "gpt-5"], window=[40_000, 60_000], controls=False
+    )
+    text = brief(results)
+    assert text.count("windows of 40k and 60k tokens") == 2
