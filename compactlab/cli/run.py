@@ -113,10 +113,7 @@ def run(
     strategies and format; options and EXPERIMENT win over it.
     """
     from compactlab.cli.dry_run import rehearse
-    from compactlab.cli.progress import Progress
     from compactlab.request.names import asker_of
-    from compactlab.sim.experiment.workers import Workers
-    from compactlab.sim.store.results import Results
     from compactlab.sim.store.store import Store
     from compactlab.strategies.line_up import ALL
 
@@ -126,7 +123,6 @@ def run(
     if every:
         options["strategies"] = (ALL, *options["strategies"])
     settings, project = _settings(experiment, options, allow_code=allow_code)
-    form = form or project.format or "table"
     # A dry run sends no requests, so it needs no key.
     mode = "replay" if dry_run and ask == "record" else ask
     asker = asker_of(settings.answers, mode, budget, settings.models_file)
@@ -138,19 +134,30 @@ def run(
     if dry_run:
         rehearse(planned, store, settings.jobs, settings.timeout)
         return
+    form = form or project.format or "table"
     with _stoppable(store), store.locked():
         if asker and asker.mode == "record":
             planned = _asked(planned, asker, settings)
         todo = _missing(planned, store, settings, retry=retry)
         if todo is None:
             sys.exit(_nothing(store, planned, form, opened=opened))
-        before, held = store.manifest() if store.exists else None, set(store.shards())
-        workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", note)
-        with Progress(todo) as progress:
-            planned.run_into(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
-        results = Results.load(store.folder)
-        _check_readable(results, store, before, held)
+        results = _filled(planned, store, settings, todo)
         _finish(results, store, form, opened=opened)
+
+
+def _filled(planned: Experiment, store: Store, settings: Any, todo: list[Shard]) -> Results:
+    """Run what the store lacks; return all of its results."""
+    from compactlab.cli.progress import Progress
+    from compactlab.sim.experiment.workers import Workers
+    from compactlab.sim.store.results import Results
+
+    before, held = store.manifest() if store.exists else None, set(store.shards())
+    workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", note)
+    with Progress(todo) as progress:
+        planned.run_into(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
+    results = Results.load(store.folder)
+    _check_readable(results, store, before, held)
+    return results
 
 
 def _settings(

@@ -42,8 +42,16 @@ def experiment_schema() -> dict[str, Any]:
 
     made = ExperimentSettings.model_json_schema(schema_generator=TomlSchema)
     made["properties"] |= {
-        "rules": {"type": "object", "description": "Rules of compactlab gate, by metric."},
-        "rule": {"type": "array", "description": "The same for some runs, with selectors."},
+        "rules": {
+            "title": "Rules",
+            "description": "Rules of compactlab gate, by metric.",
+            "type": "object",
+        },
+        "rule": {
+            "title": "Rule",
+            "description": "The same for some runs, with selectors.",
+            "type": "array",
+        },
     }
     return {
         "$schema": TomlSchema.schema_dialect,

@@ -18,7 +18,8 @@ def shown(root: Path, tmp_path: Path, chat):
     chat(tmp_path / "more" / "two.jsonl")
     page = (root / "docs" / "experiments.md").read_text("utf-8")
     found = []
-    for number, text in enumerate(re.findall(r"```toml\n(.*?)```", page, re.DOTALL)[1:]):
+    files = re.findall(r"```toml\n(?!# pyproject)(.*?)```", page, re.DOTALL)
+    for number, text in enumerate(files[1:]):
         file = tmp_path / f"{number}.toml"
         file.write_text(text, encoding="utf-8")
         found.append(ExperimentSettings.load(file, {}))
