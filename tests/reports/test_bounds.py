@@ -27,7 +27,7 @@ from tests.recordings import claude_code
 from tests.reports.conftest import Make, Store
 from tests.reports.spoken import only
 
-TALK = "coding_agent(tokens=9000)"
+TALK = "coding_agent(turns=2, tokens=3000)"
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
 CUT = [(0, 600), (0, 200), (0, 100)]
 DEARER = [(0, 700), (0, 300), (0, 200)]

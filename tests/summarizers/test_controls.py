@@ -28,7 +28,7 @@ count = Tokenizer().text
 
 @cache
 def talk() -> Conversation:
-    return CodingAgent(turns=6, tokens=50_000).conversation(seed=3)
+    return CodingAgent(turns=6, tokens=25_000).conversation(seed=3)
 
 
 SIDES = ("junk", "random", "oracle")
@@ -72,7 +72,7 @@ def test_a_matched_control_is_as_long_as_the_summariser_request_by_request(write
 
 
 def replayed(spec: str, summarizer: Summarizer) -> Trace:
-    options = Options("claude-sonnet-4-5", summarizer=summarizer, window=28_000)
+    options = Options("claude-sonnet-4-5", summarizer=summarizer, window=15_000)
     return record(talk(), find_strategy(spec), options)
 
 
@@ -97,7 +97,7 @@ def lags(run: Run) -> dict[str, list[tuple[int, int, int]]]:
 
 def one(strategy: str, summarizer: str = "lexrank", *, controls: bool = True) -> Run:
     results = compactlab.run(
-        talk(), strategy, ["claude-sonnet-4-5"], window=28_000, summarizer=summarizer,
+        talk(), strategy, ["claude-sonnet-4-5"], window=15_000, summarizer=summarizer,
         controls=controls,
     )  # fmt: skip
     return results.runs[0]
