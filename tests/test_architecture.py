@@ -40,7 +40,7 @@ FACE = {"", "__main__", "api", "cli", "request", "testing"}
 INDEX = {"", "catalogue"}
 # A system that is built on another one, as the real one is.
 BUILT_ON = {
-    "openclaw": {"pi"},
+    "openclaw": {"pi", "providers"},
     "opencode": {"openclaw"},
     "context_windows": {"codex"},
     "described_results": {"hermes"},

@@ -23,6 +23,7 @@ from compactlab.strategies.hermes import Hermes, MiddleSummary
 from compactlab.strategies.idle_compaction import IdleCompaction
 from compactlab.strategies.langchain import RollingSummary, TrimMessages
 from compactlab.strategies.log_retrieval import LogRetrieval
+from compactlab.strategies.openclaw.compaction import DistilledSummary
 from compactlab.strategies.openclaw.flush import MemoryFlush
 from compactlab.strategies.openclaw.guards import ContextGuard, OverflowTruncation, WriteGuard
 from compactlab.strategies.openclaw.kept import PreserveTurns, RecencyBuffer
@@ -37,7 +38,8 @@ from compactlab.strategies.openclaw.sidecar import SummarySidecar
 from compactlab.strategies.opencode import Opencode, PruneThenSummarize
 from compactlab.strategies.openhands import AmortizedForgetting, ObservationMasking, RecentEvents
 from compactlab.strategies.pi.compaction import AutoCompact, Pi
-from compactlab.strategies.providers import ClearToolResults, ServerCompaction
+from compactlab.strategies.providers.clearing import ClearToolResults
+from compactlab.strategies.providers.compaction import ServerCompaction
 from compactlab.strategies.qwen_code import HistorySummary, MicroCompaction, QwenCode
 from compactlab.strategies.summary_behind import SummaryBehind
 from compactlab.strategies.windows import PairSafeWindow, SlidingWindow
@@ -57,6 +59,7 @@ __all__ = [
     "ContextWindows",
     "CopilotCli",
     "DescribedResults",
+    "DistilledSummary",
     "EndpointCompaction",
     "EventRanges",
     "FractionSplit",

@@ -68,6 +68,7 @@ _OTHERS = (
     "summary_sidecar(hardened=False)",
     "auto_compact",
     "preserve_turns",
+    "distilled_summary",
     "auto_compact + overflow_truncation",
     "full_summary",
     "rolling_summary",

@@ -47,6 +47,11 @@ class Log:
         self.events.append(Compaction((), "", self.now, trigger, tokens))
         return self
 
+    def says(self, text: str) -> Log:
+        n = len(self.events)
+        self.events.append(Message(f"u{n}", "user", (verbatim(f"u{n}", "text", text),), self.now))
+        return self
+
     @property
     def conversation(self) -> Conversation:
         return Conversation(self.name, "codex", tuple(self.events))
@@ -150,6 +155,7 @@ def test_who_never_compacts_has_no_figures() -> None:
     data = data_of(THRASH, found)
     assert (data.pop("compactions"), data.pop("sessions"), data.pop("per_100_calls")) == (0, 0, 0)
     assert data.pop("followed_by_rereads") == 0
+    assert (data.pop("flush_turns"), data.pop("flush_calls")) == (0, 0)
     assert set(data.values()) == {None}
 
 
@@ -182,3 +188,19 @@ def test_the_audit_has_it_on_the_terminal_and_as_data() -> None:
 
 def test_a_gain_is_small_where_it_is_in_replays() -> None:
     assert SMALL == thrash.SMALL
+
+
+def test_turns_of_a_memory_flush_are_counted_with_their_calls() -> None:
+    log = Log().says("Find the port.").calls(900)
+    log.says("[Fri 10:00] Pre-compaction memory flush. Store what must last.").calls(950, 960)
+    log.compacted().says("Go on.").calls(300)
+    found = data_of(THRASH, thrash_of([log.entry()]))
+    assert (found["flush_turns"], found["flush_calls"]) == (1, 2)
+    told = "\n".join(map(str, compacted(ledger([log.conversation]))))
+    assert "1 memory flushes (2 calls), 1.0 per compaction" in told
+
+
+def test_a_log_without_a_flush_says_nothing_of_it() -> None:
+    log = Log().says("Flush the memory.").calls(900).compacted().calls(300)
+    assert data_of(THRASH, thrash_of([log.entry()]))["flush_turns"] == 0
+    assert "memory flush" not in "\n".join(map(str, compacted(ledger([log.conversation]))))

@@ -19,6 +19,8 @@ ACTING = (
     "turn_checkpoints(every=1, keep=1)",
     "auto_compact(reserve_tokens=3000, reserve_tokens_floor=0, keep_recent_tokens=500)",
     "preserve_turns(reserve_tokens=8000, reserve_tokens_floor=0, keep_recent_tokens=100)",
+    "distilled_summary(trigger=3000, keep_recent_tokens=100, mid_turn_precheck=True)",
+    "distilled_summary(keep_recent_tokens=100, max_active_transcript_bytes=3000)",
     "prune_then_summarize(protect_tokens=1, minimum_tokens=2)",
     "endpoint_compaction(trigger=3000, item_tokens=20)",
     "event_ranges(compaction_interval=1, trigger=1000, event_retention_size=2)",

@@ -9,7 +9,7 @@ from compactlab.sim.core.view import Messages
 from compactlab.sim.replay.strategy import Lifetime
 from compactlab.strategies import ClearToolResults
 from compactlab.strategies.mechanisms.estimate import approximate
-from compactlab.strategies.providers import Clearable, Past, clear_tool_uses
+from compactlab.strategies.providers.clearing import Clearable, Past, clear_tool_uses
 
 SMALL = ClearToolResults(trigger=600, keep=1)
 

@@ -1,6 +1,7 @@
 """Before a compaction, once a cycle, the agent writes down what must outlive it."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
@@ -17,8 +18,10 @@ from compactlab.testing.contract import check_strategy
 from tests.strategies.conftest import NoteTaker
 
 OLD = "2026.1.29"
+# The flush that is a turn of the session, as it was before 2026.9.6.
+Turns = partial(MemoryFlush, version="2026.3.13")
 # In a window of 4,000 tokens it is due at 2,000.
-SMALL = MemoryFlush(soft_threshold_tokens=1000, reserve_tokens_floor=1000)
+SMALL = Turns(soft_threshold_tokens=1000, reserve_tokens_floor=1000)
 BORN = "born-1-prompt born-1-write born-1-written born-1-reply"
 
 
@@ -78,8 +81,8 @@ def test_near_the_end_of_the_window_it_comes_before_the_users_turn(flushed):
 def test_it_is_due_at_the_threshold_and_not_before(flushed):
     story = "ua" * 12
     sizes = [step.usage.prompt for step in flushed(story, SMALL).steps]
-    exact = MemoryFlush(soft_threshold_tokens=0, reserve_tokens_floor=4000 - sizes[5], version=OLD)
-    over = MemoryFlush(soft_threshold_tokens=0, reserve_tokens_floor=3999 - sizes[5], version=OLD)
+    exact = Turns(soft_threshold_tokens=0, reserve_tokens_floor=4000 - sizes[5], version=OLD)
+    over = Turns(soft_threshold_tokens=0, reserve_tokens_floor=3999 - sizes[5], version=OLD)
     assert when(flushed(story, exact)) == [7]
     assert when(flushed(story, over)) == [8]
 
@@ -97,18 +100,18 @@ def test_the_later_version_counts_the_last_answer_and_what_the_user_says_now(flu
     """The provider had not seen them yet when it counted."""
     for sizes in ({"a4": 7000}, {"u5": 7000}):
         new, old = (
-            when(flushed("ua" * 4, MemoryFlush(1000, 1000, version=version), sizes=sizes))
+            when(flushed("ua" * 4, Turns(1000, 1000, version=version), sizes=sizes))
             for version in ("2026.3.13", OLD)
         )
         assert (new, old) == ([3], [4])
 
 
 def test_a_transcript_of_that_size_needs_no_tokens(flushed):
-    forced = MemoryFlush(force_flush_transcript_bytes=2000)
+    forced = Turns(force_flush_transcript_bytes=2000)
     assert when(flushed("ua" * 6, forced, window=200_000)) == [3]
-    never = MemoryFlush(force_flush_transcript_bytes=0)
+    never = Turns(force_flush_transcript_bytes=0)
     assert when(flushed("ua" * 6, never, window=200_000)) == []
-    older = MemoryFlush(force_flush_transcript_bytes=2000, version=OLD)
+    older = Turns(force_flush_transcript_bytes=2000, version=OLD)
     assert when(flushed("ua" * 6, older, window=200_000)) == []
 
 
@@ -119,7 +122,7 @@ def test_there_is_one_until_the_next_compaction(flushed):
 
 
 def test_forced_ones_too_are_one_in_a_cycle(flushed):
-    forced = Pipeline((MemoryFlush(force_flush_transcript_bytes=2000), Cuts("a8")))
+    forced = Pipeline((Turns(force_flush_transcript_bytes=2000), Cuts("a8")))
     assert when(flushed("ua" * 7, forced, window=200_000)) == [3, 5]
 
 
@@ -193,7 +196,7 @@ def test_a_larger_reserve_of_the_compactor_makes_it_miss(flushed, tell, play):
 
 @pytest.mark.parametrize("profile", ["hook", "internal"])
 def test_the_other_profiles_run_no_turn(flushed, profile):
-    trace = flushed("ua" * 6, MemoryFlush(1000, 1000, profile=profile), sizes={"a4": 7000})
+    trace = flushed("ua" * 6, Turns(1000, 1000, profile=profile), sizes={"a4": 7000})
     assert when(trace) == []
     assert prompts(trace)[-1] == "u1 a2 u3 a4 u5 a6 u7 a8 u9 a10 u11"
 
@@ -209,7 +212,7 @@ def test_the_hook_adds_a_reminder_to_the_request_for_a_summary(flushed):
             return super().summarize(request, count)
 
     for profile in ("internal", "hook"):
-        both = Pipeline((MemoryFlush(profile=profile), compacts))
+        both = Pipeline((Turns(profile=profile), compacts))
         flushed("ua" * 14, both, writer=Hears())
     bare, reminded = asked[: len(asked) // 2], asked[len(asked) // 2 :]
     assert reminded == [f"{request}\n\n{REMINDER}" for request in bare]
@@ -217,23 +220,23 @@ def test_the_hook_adds_a_reminder_to_the_request_for_a_summary(flushed):
 
 
 def test_only_of_a_flush_that_one_can_see_it_is_asked_whether_it_came():
-    assert MemoryFlush().flushes
-    assert MemoryFlush(profile="hook").flushes
-    assert not MemoryFlush(profile="internal").flushes
+    assert Turns().flushes
+    assert Turns(profile="hook").flushes
+    assert not Turns(profile="internal").flushes
     assert find_strategy("memory_flush + auto_compact").flushes
     assert not find_strategy("auto_compact").flushes
 
 
 @pytest.mark.parametrize(("version", "words"), [(OLD, 0), ("2026.3.13", 4)])
 def test_what_a_user_hears_depends_on_the_version(flushed, version, words):
-    flush = MemoryFlush(1000, 1000, version=version)
+    flush = Turns(1000, 1000, version=version)
     trace = flushed("ua" * 6, flush, writer=Scribe("I saved it. NO_REPLY"), sizes={"a4": 7000})
     heard = sum(call.heard for step in trace.steps for call in step.side)
     assert (heard > 0) == (words > 0)
 
 
 def test_its_prompts_may_be_ones_own(flushed):
-    own = MemoryFlush(1000, 1000, prompt="Save.", system_prompt="Now.", version=OLD)
+    own = Turns(1000, 1000, prompt="Save.", system_prompt="Now.", version=OLD)
     trace = flushed("ua" * 4, own, sizes={"a4": 7000})
     told = next(m for m in trace.steps[-1].log if m.id == "born-1-prompt")
     assert told.text.startswith("Save.\n\n")

@@ -28,6 +28,7 @@ from compactlab.strategies import (
     Codex,
     ContextWindows,
     DescribedResults,
+    DistilledSummary,
     EndpointCompaction,
     EventRanges,
     FractionSplit,
@@ -111,7 +112,7 @@ def test_every_agent_passes_it_on(name: str, trigger: float) -> None:
     assert set(told) == {trigger}
 
 
-@pytest.mark.parametrize("version", ["2026.1.29", "2026.2.17", "2026.3.13"])
+@pytest.mark.parametrize("version", ["2026.1.29", "2026.2.17", "2026.3.13", "2026.9.6"])
 def test_of_openclaw_the_flush_follows_the_compaction(version: str) -> None:
     parts = find_strategy(f"openclaw(trigger=90000, version='{version}')").parts
     flush, compaction = (part for part in parts if hasattr(part, "trigger"))
@@ -226,7 +227,7 @@ EXCEEDED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
 
 
 # What acts for other reasons, too, or not before a call; each has stories in its own file.
-BESIDES = {MemoryFlush, LogRetrieval, EventRanges, IdleCompaction}
+BESIDES = {DistilledSummary, MemoryFlush, LogRetrieval, EventRanges, IdleCompaction}
 
 
 @dataclass(frozen=True)
@@ -339,7 +340,8 @@ def test_the_flush_runs_so_many_tokens_before_the_trigger(moment: Any) -> None:
     assert [due(used) for used in (175_000, 176_000)] == [False, True]
     assert [due(used, trigger=0.5) for used in (95_000, 96_000)] == [False, True]
     assert [due(used, trigger=50_000) for used in (45_000, 46_000)] == [False, True]
-    assert not due(3000, trigger=4000)  # nothing is before that
+    assert not due(3000, trigger=4000, version="2026.3.13")  # nothing is before that
+    assert [due(used, trigger=4000) for used in (1900, 2000)] == [False, True]  # but half of it
 
 
 def test_tool_groups_are_told_beyond_it_and_left_out_no_sooner(tell: Any, play: Any) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from compactlab.reports.audit.churning import Session
-from compactlab.reports.audit.compactions import Logged, Rereads, compactions_of
+from compactlab.reports.audit.compactions import Logged, Rereads, compactions_of, flush_turns
 from compactlab.reports.audit.diagnosis import by_pattern, diagnose
 from compactlab.reports.audit.forecast import forecasts
 from compactlab.reports.audit.tally import Tally, tally
@@ -22,6 +22,7 @@ class Audited:
     recorded: Tally
     repeated: int = 0  # calls that another recording contains, too
     compactions: tuple[Logged, ...] = ()
+    flushes: tuple[tuple[str, ...], ...] = ()  # of each turn of a memory flush its answers
 
     @property
     def client(self) -> str:
@@ -63,6 +64,7 @@ class Audited:
             recorded=sums,
             repeated=late - len(findings),
             compactions=compactions,
+            flushes=tuple(turn for turn in self.flushes if set(turn) & set(answers)),
         )
 
 
@@ -72,7 +74,8 @@ def audit(conversation: Conversation, find: Callable[[str], Model] = find_model)
     if not findings:
         return None
     sums = tally(conversation.id, conversation.format, findings)
-    return Audited(findings, sums, 0, tuple(compactions_of(conversation, find)))
+    compactions = tuple(compactions_of(conversation, find))
+    return Audited(findings, sums, 0, compactions, flush_turns(conversation))
 
 
 def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:

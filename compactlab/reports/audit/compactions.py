@@ -169,6 +169,26 @@ def compactions_of(conversation: Conversation, find: Callable[[str], Model]) -> 
     return [replace(each, rereads=around(reads, each.number, texts, find)) for each in found]
 
 
+# How the prompt of OpenClaw's memory flush begins (2026.1.29 to 2026.9.6); before 2026.6 or so its
+# turns are in the log.
+FLUSH = "Pre-compaction memory flush"
+
+
+def flush_turns(conversation: Conversation) -> tuple[tuple[str, ...], ...]:
+    """The turns of a memory flush in a recording: of each, the ids of its answers."""
+    turns: list[list[str]] = []
+    flushing = False
+    for event in conversation.events:
+        if not isinstance(event, Message):
+            continue
+        if event.role == "user" and not event.origin:
+            flushing = FLUSH in event.text[:200]
+            turns += [[]] if flushing else []
+        elif flushing and event.call is not None:
+            turns[-1].append(event.id)
+    return tuple(map(tuple, turns))
+
+
 def _wait(compaction: Compaction, last: float) -> float | None:
     known = compaction.trigger != "manual" and last and compaction.time > last
     return compaction.time - last if known else None

@@ -35,6 +35,7 @@ class Thrash:
 
     calls: int  # calls of all sessions, also of those without compactions
     sessions: tuple[tuple[Logged, ...], ...]  # the compactions of each session with any
+    flushes: tuple[tuple[str, ...], ...] = ()  # of each turn of a memory flush its answers
 
     @property
     def compactions(self) -> list[Logged]:
@@ -123,6 +124,7 @@ def thrash_of(entries: Sequence[AuditedFile]) -> Thrash:
     return Thrash(
         sum(entry.audited.recorded.calls for entry in entries),
         tuple(each for each in sessions if each),
+        tuple(turn for entry in entries for turn in entry.audited.flushes),
     )
 
 
@@ -147,7 +149,11 @@ THRASH = (
     Field("followed_interval", "interval_of_share", "95% interval", write=_interval, rank=1),
     Field("preceded_share", "usual", "preceded\nby them", "share", rank=5),
     Field("wait_s_median", "wait", "wait, s", write=_seconds, rank=1),
-    *hidden(wait_s_max=lambda thrash: max(thrash.waits, default=None)),
+    *hidden(
+        wait_s_max=lambda thrash: max(thrash.waits, default=None),
+        flush_turns=lambda thrash: len(thrash.flushes),
+        flush_calls=lambda thrash: sum(map(len, thrash.flushes)),
+    ),
 )
 _MEANING = (
     "Gain: by what share the context became smaller. Followed by re-reads: a file was read within "
@@ -170,4 +176,13 @@ def compacted(ledger: Ledger) -> Iterator[Block]:
         lines.append(TableRow((name("all"), *cells), "strong"))
     yield Heading("Compaction after compaction?", level=2)
     yield Table((Column("client", words=True), *heads_of(THRASH)), tuple(lines))
+    yield from _flushed(thrash_of(ledger.entries))
     yield sentences([_MEANING], "quiet")
+
+
+def _flushed(thrash: Thrash) -> Iterator[Block]:
+    """Say how many turns the memory was written down in, if any."""
+    if thrash.flushes:
+        turns, calls = len(thrash.flushes), sum(map(len, thrash.flushes))
+        per = turns / len(thrash.compactions)
+        yield sentences([f"{turns:,} memory flushes ({calls:,} calls), {per:.1f} per compaction."])

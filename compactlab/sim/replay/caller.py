@@ -80,7 +80,9 @@ class Caller:
         self.session = Session(strategy.parts, View(system), targets)
         writer = options.summarizer and options.summarizer.bound(conversation, options.seed)
         recorded = options.catalogue if self.as_recorded else None
-        self.side = SideCalls(strategy.spec, writer, self.meter, self.session, recorded)
+        self.side = SideCalls(
+            strategy.spec, writer, self.meter, self.session, recorded, self._named
+        )
         self.outbox = Outbox(strategy.parts, self.session, self.side)
         self.script = Script(conversation, strategy.parts, options.seed)
         self.host = Host(
@@ -113,6 +115,10 @@ class Caller:
         name = call.model if self.as_recorded else self.options.model
         if not name:
             raise ModelError("the recording does not say which model it used; name one: --model")
+        return self._named(name)
+
+    def _named(self, name: str) -> Model:
+        """Return a model by its name in the catalogue."""
         if name not in self.models:
             model, _ = replayable(self.options.catalogue.find(name))
             self.models[name] = model.narrowed(self.options.window)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 
 import msgspec
 
+from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.errors import InputError, ModelError
 from compactlab.sim.core.message import Call, Message, Part, Role, Usage, plain, verbatim
 from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages, View
-from compactlab.sim.models.model import Catalogue
+from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.session import Session
@@ -66,6 +67,8 @@ class SideCalls:
     session: Session
     # The catalogue of recorded models, if requests are billed as in the log.
     recorded: Catalogue | None = None
+    # Finds a model that a request names.
+    find: Callable[[str], Model] | None = None
     made: list[SideCall] = field(default_factory=list)
     created: int = 0
     turns: list[Message] = field(default_factory=list)
@@ -94,7 +97,8 @@ class SideCalls:
         count = host.model.tokenizer.text
         parts = self.summarizer.summarize(request, count)
         wrong = faults(request, parts, count)
-        output = sum(map(host.count, parts))
+        model = self._model(host, request.model)
+        output = sum(map(model.tokenizer.part, parts))
         self._bill_side(
             host,
             "summary",
@@ -104,8 +108,13 @@ class SideCalls:
             faults=wrong,
             waits=request.waits,
             marked=request.marked,
+            model=model,
         )
         return parts
+
+    def _model(self, host: Host, name: str) -> Model:
+        """Return the model that a request names, or the session's."""
+        return self.find(name) if name and self.find is not None else host.model
 
     def charge(self, host: Host, view: View, call: Call) -> None:
         """Bill a recorded request for a summary."""
@@ -123,7 +132,10 @@ class SideCalls:
         self.made.append(made)
 
     def run_turn(self, host: Host, view: View, request: TurnRequest) -> View:
-        """Let the agent take an extra turn, before any unanswered messages; bill its calls."""
+        """Let the agent take an extra turn, before any unanswered messages; bill its calls.
+
+        Of a detached turn only the notes last, and the bill.
+        """
         if self.summarizer is None:
             raise ModelError(f"{self.spec} has the agent write; name a summariser")
         state = self.session.state
@@ -137,9 +149,13 @@ class SideCalls:
         self.created += 1
         time = unanswered[0].time if unanswered else host.now
         turn = messages_of(f"born-{self.created}", request, notes, time)
-        self.turns += turn
+        reported = state.reported
         self._bill_turn(host, live, request, turn)
         host.memory += (msgspec.structs.replace(item, time=host.now) for item in notes.items)
+        if request.detached:
+            state.reported = reported
+            return view
+        self.turns += turn
         log = state.log
         state.log = log.branch(len(log) - len(unanswered), [*turn, *unanswered])
         return view.with_messages(view.messages.branch(place, [*turn, *view.messages[place:]]))
@@ -151,6 +167,7 @@ class SideCalls:
             # The system prompt is one text, so an addition changes all of it.
             words = plain(request.system)
             live = live.with_system(words, *live.system)
+        model = self._model(host, request.model)
         for message in turn:
             if message.role == "assistant":
                 heard = "".join(part.text for part in message.parts if part.type == "text")
@@ -159,9 +176,11 @@ class SideCalls:
                     request.purpose,
                     live,
                     "extra_turn",
-                    host.count(message),
+                    blocks_of(model.tokenizer).tokens(message),
                     own=own,
                     heard=host.count(request.heard(heard)),
+                    waits=request.waits,
+                    model=model,
                 )
                 own = []
                 self.session.state.reported = usage
@@ -188,8 +207,9 @@ class SideCalls:
         faults: tuple[str, ...] = (),
         waits: bool = True,
         marked: bool = True,
+        model: Model | None = None,
     ) -> Usage:
-        model, now = host.model, host.now
+        model, now = model or host.model, host.now
         bill = self.meter.side(model, prompt, now, host.ttl, cause, own=own, marked=marked)
         usage = msgspec.structs.replace(bill.usage, output=output)
         cycle, where = len(self.session.state.compactions), (heard, bill.place, faults, waits)

@@ -46,6 +46,8 @@ class SummaryRequest:
         Whether the agent waits for the summary; False in the background or while idle.
     marked
         Whether a separate request is marked for the cache, where a provider stores what is marked.
+    model
+        The model that writes it, by its name in the catalogue; "" for the session's own.
     """
 
     messages: tuple[Message, ...]
@@ -56,6 +58,7 @@ class SummaryRequest:
     rides: Literal["live", "fresh"] = "fresh"
     waits: bool = True
     marked: bool = True
+    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -76,6 +79,13 @@ class TurnRequest:
         The answer to give if the user need not see one.
     heard
         The part of the answer that reaches the user.
+    detached
+        Whether the turn is taken on a copy of the conversation: its messages never enter the
+        session, only its notes last.
+    waits
+        Whether the user waits for it.
+    model
+        The model that takes it, by its name in the catalogue; "" for the session's own.
     """
 
     prompt: str
@@ -84,6 +94,9 @@ class TurnRequest:
     max_tokens: int = 1000
     silent: str = ""
     heard: Callable[[str], str] = str
+    detached: bool = False
+    waits: bool = True
+    model: str = ""
 
 
 @dataclass(frozen=True)

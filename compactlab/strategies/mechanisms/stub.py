@@ -60,12 +60,12 @@ def unstubbed(message: Message) -> int:
 
 def stub(result: Result, text: str) -> Part:
     """Make a placeholder of a result: another text for the same call."""
-    first = result[0]
+    first, sources = result[0], sources_of(result)
     return Part(
         "tool_result",
         text,
-        "stub",
-        sources_of(result),
+        "stub" if sources else "synthetic",
+        sources,
         first.name,
         first.call_id,
         first.is_error,

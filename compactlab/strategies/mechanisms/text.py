@@ -125,7 +125,7 @@ def without_middle(message: Message, index: int, head: int, tail: int, marker: s
         part.type,
         shorter,
         changed_to("truncated", part),
-        _spans(message, index, [(0, head), (end - tail, end)]),
+        spans_left(message, index, [(0, head), (end - tail, end)]),
         part.name,
         part.call_id,
         part.is_error,
@@ -133,7 +133,7 @@ def without_middle(message: Message, index: int, head: int, tail: int, marker: s
     )
 
 
-def _spans(message: Message, index: int, spans: list[tuple[int, int]]) -> tuple[Source, ...]:
+def spans_left(message: Message, index: int, spans: list[tuple[int, int]]) -> tuple[Source, ...]:
     """Return the spans of pieces of a part in the log; all its sources, if they are unknown."""
     part = message.parts[index]
     if part.kind != "verbatim" or len(part.sources) > 1:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
-from compactlab.sim.core.limits import at_least
+from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
@@ -16,30 +17,46 @@ from compactlab.sim.replay.state import Compacted
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import TurnRequest
 from compactlab.strategies.mechanisms.cut import history_end
-from compactlab.strategies.mechanisms.estimate import estimate
+from compactlab.strategies.mechanisms.estimate import estimate, is_stale
 from compactlab.strategies.mechanisms.text import BLANKS
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
+from compactlab.strategies.openclaw.pressure import effective_reserve, tokens
 
 # Silent replies: answers of an agent that OpenClaw does not show to the user. Early versions
 # suppress a whole message that begins or ends with the token. Later ones suppress only a message
-# that equals the token, and remove the token from the end of others.
+# that equals the token, and remove the token from the end of others; 2026.9.6 in any case, and
+# whatever punctuation is around it.
 
 SILENT = "NO_REPLY"
 
-Version = Literal["2026.1.29", "2026.3.13"]
+Version = Literal["2026.1.29", "2026.3.13", "2026.9.6"]
+NEWEST: Version = "2026.9.6"
 
 _ENDS = re.compile(rf"^[{BLANKS}]*{SILENT}(?=\Z|\W)|\b{SILENT}\b\W*\Z", re.ASCII)
 _WHOLE = re.compile(rf"[{BLANKS}]*{SILENT}[{BLANKS}]*")
+_ANY_CASE = re.compile(rf"{SILENT}(?:[{BLANKS}]+{SILENT})*", re.IGNORECASE)
 _TRAILING = re.compile(rf"(?:^|[{BLANKS}]+|\*+){SILENT}[{BLANKS}]*\Z")
 
 
-def is_silent(text: str | None, version: Version = "2026.3.13") -> bool:
+def is_silent(text: str | None, version: Version = NEWEST) -> bool:
     """Whether a text is suppressed completely; as ``isSilentReplyText``.
 
-    2026.1.29 checks both ends of the text, 2026.3.13 the whole text.
+    2026.1.29 checks both ends of the text, 2026.3.13 the whole text, 2026.9.6 without regard to
+    case and to punctuation around it.
     """
+    if version == NEWEST:
+        said = (text or "").strip(BLANKS)
+        return any(_ANY_CASE.fullmatch(each) for each in (said, _bare(said).strip(BLANKS)))
     match = _ENDS.search if version == "2026.1.29" else _WHOLE.fullmatch
     return match(text or "") is not None
+
+
+def _bare(text: str) -> str:
+    """Return a text without punctuation at its ends."""
+    marks = [unicodedata.category(sign).startswith("P") for sign in text]
+    if all(marks):
+        return ""
+    return text[marks.index(False) : len(text) - marks[::-1].index(False)]
 
 
 def strip_silent(text: str) -> str:
@@ -61,8 +78,10 @@ def heard(text: str, version: Version) -> str:
     """Return what the user sees of an answer: nothing, the text, or the text without the token.
 
     An answer interrupted within the token is not shown by later versions either, because streaming
-    withholds it.
+    withholds it. In 2026.9.6 nothing of a flush is delivered.
     """
+    if version == NEWEST:
+        return ""
     if is_silent(text, version):
         return ""
     if version == "2026.1.29":
@@ -75,6 +94,7 @@ def heard(text: str, version: Version) -> str:
 SOFT_THRESHOLD_TOKENS = 4_000
 RESERVE_TOKENS_FLOOR = 20_000
 FORCE_FLUSH_TRANSCRIPT_BYTES = 2 * 1024 * 1024
+MAX_FAILURES = 3  # flushes of a cycle that may fail (2026.9.6)
 
 # Within this distance of the threshold, 2026.3.13 reads the last answer's size from the transcript.
 _OUTPUT_BUFFER_TOKENS = 8_192
@@ -123,6 +143,22 @@ def flush_threshold(window: int, reserve: int, soft: int) -> int:
     return max(0, window - reserve - soft)
 
 
+class Plan(NamedTuple):
+    """The tokens of the window that are reserved, and how many before that a flush is due."""
+
+    reserve: int
+    soft: int
+
+
+def planned(window: int, reserve: int, soft: int) -> Plan:
+    """Return the plan for a window: ``buildMemoryFlushPlan`` (2026.9.6).
+
+    The reserve has at most a quarter of the window, the margin half of what is left.
+    """
+    reserve = effective_reserve(reserve, window)
+    return Plan(reserve, min(soft, (window - reserve) // 2))
+
+
 def should_flush(tokens: float, threshold: float) -> bool:
     """Whether a flush is due; as ``shouldRunMemoryFlush``, inclusively."""
     return 0 < threshold <= tokens
@@ -135,6 +171,29 @@ def projected_tokens(prompt: float, output: float, new: float, threshold: float)
     """
     near = prompt + new >= threshold - _OUTPUT_BUFFER_TOKENS
     return prompt + new + (output if near else 0)
+
+
+def believed_prompt(
+    view: View, host: Host, *, reads: bool = False, stale: bool = False
+) -> tuple[float, float]:
+    """Return the last prompt's tokens and its answer's, as 2026.9.6 knows them.
+
+    After a compaction they are estimated, because the last report is about another prompt. Two
+    faults of earlier versions can be planted: with ``stale`` that report counts all the same, with
+    ``reads`` the cached tokens of all calls of the turn count as context (see :func:`note_reads`).
+    """
+    last = host.reported
+    if last is None or (is_stale(host) and not stale):
+        before = view.messages[: history_end(view.messages)] if last else view.messages[:0]
+        return before.total(tokens), 0
+    return (last.uncached + host.notes.get("reads", 0) if reads else last.prompt), last.output
+
+
+def note_reads(host: Host) -> None:
+    """Note the cached tokens of a call, for :func:`believed_prompt`."""
+    if host.reported is not None:
+        cached = host.reported.cache_read + host.reported.cache_write
+        host.notes["reads"] = host.notes.get("reads", 0) + cached
 
 
 def transcript_bytes(message: Message) -> int:
@@ -175,11 +234,16 @@ class MemoryFlush(Strategy):
     ``internal``
         Claude Code's: nothing of it can be seen from outside, so it does nothing here.
 
+    In 2026.9.6 the turn is taken on a private copy of the conversation: of it only the notes last,
+    it is taken after an answer (so nobody waits), or before a turn that is going to be compacted,
+    and the copy's tools are other ones, so that none of it is read from the cache.
+
     The rules for when it runs, and for what a user hears of it, are exact. What the agent writes is
     simulated: the run's summariser says it, from what the agent sees. Simplified: the turn sees the
     session's view, not what others make of it for a request; the transcript's size is that of its
     texts, without the JSON around them; heartbeats and read-only sandboxes, for which OpenClaw has
-    no flush, do not occur; the prompts are our own, about as long as the originals.
+    no flush, do not occur; the prompts are our own, about as long as the originals; the cache key
+    of a copy is not separate; a failed flush is billed as one that writes nothing.
 
     Parameters
     ----------
@@ -190,7 +254,8 @@ class MemoryFlush(Strategy):
         not asked: with a larger one, compaction comes first and the flush too late, as in the
         original. Of no effect beside a trigger.
     force_flush_transcript_bytes
-        Size of the transcript from which on it runs anyway; 0 for never. Since 2026.3.13.
+        Size of the transcript from which on it runs anyway; 0 for never. Since 2026.3.13; from
+        2026.9.6 on what the model sees of it counts.
     prompt, system_prompt
         What the agent is told, and what is added to the system prompt; our own words by default.
     max_notes_tokens
@@ -200,7 +265,15 @@ class MemoryFlush(Strategy):
     version
         Of OpenClaw. 2026.1.29 looks at the last prompt alone and suppresses every answer that
         begins or ends with the token for silence; 2026.3.13 adds the last answer and what the user
-        says now, and suppresses only the token.
+        says now, and suppresses only the token; 2026.9.6 is detached (see above).
+    model
+        The model that takes the turn (``memoryFlush.model``), by its name here; "" for the
+        session's. From 2026.9.6 on.
+    failing
+        Share of the flushes that fail; for 2026.9.6, which tries three times in a cycle. No rate
+        has been published: a scenario, 0 by default.
+    with_cache_reads
+        A fault of 2026.6: cached reads and writes of all calls of a turn count as context.
     trigger
         The trigger of the compaction that it goes before, tokens or a share of the window; None
         for the window less the floor of the reserve.
@@ -215,9 +288,24 @@ class MemoryFlush(Strategy):
     system_prompt: str = ""
     max_notes_tokens: Annotated[int, at_least(0)] = 1_000
     profile: Literal["full", "hook", "internal"] = "full"
-    version: Version = "2026.3.13"
+    version: Version = NEWEST
+    model: str = ""
+    failing: Annotated[float, between(0, 1)] = 0.0
+    with_cache_reads: bool = False
     trigger: Trigger = None
-    phases = frozenset({Phase.BEFORE_TURN})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.version != NEWEST and (self.model or self.failing or self.with_cache_reads):
+            wrong = "model, failing and with_cache_reads are settings"
+            raise ValueError(f"{wrong} of {NEWEST}, not of {self.version}")
+
+    @property
+    def phases(self) -> frozenset[Phase]:  # type: ignore[override]
+        """Before a turn; from 2026.9.6 on also after one."""
+        after = {Phase.AFTER_TURN} if self.version == NEWEST else set()
+        reads = {Phase.AFTER_CALL} if self.with_cache_reads else set()
+        return frozenset({Phase.BEFORE_TURN, *after, *reads})
 
     @property
     def flushes(self) -> bool:
@@ -225,46 +313,74 @@ class MemoryFlush(Strategy):
         return self.profile != "internal"
 
     def compact(self, view: View, host: Host) -> View:
+        if host.phase is Phase.AFTER_CALL:
+            note_reads(host)
+            return view
         if self.profile == "hook" and REMINDER not in host.reminders:
             host.reminders.append(REMINDER)
-        if self.profile != "full" or not self._due(view, host):
+        due = self.profile == "full" and self._due(view, host)
+        if host.phase is Phase.BEFORE_TURN and self.with_cache_reads:
+            host.notes["reads"] = 0
+        if not due:
             return view
+        failed = self.failing > 0 and self._fails(host)
         request = TurnRequest(
             hinted(self.prompt, PROMPT, self.version),
             hinted(self.system_prompt, SYSTEM_PROMPT, self.version),
             "flush",
-            self.max_notes_tokens,
+            0 if failed else self.max_notes_tokens,
             SILENT,
             partial(heard, version=self.version),
+            detached=self.version == NEWEST,
+            waits=host.phase is not Phase.AFTER_TURN,
+            model=self.model,
         )
         flushed = host.run_turn(view, request)
-        host.notes["count"], host.notes["last"] = len(host.compactions), host.log[-1].id
+        notes, tries = host.notes, host.notes.get("failures", 0)
+        if failed and tries + 1 < MAX_FAILURES:
+            notes["failures"] = tries + 1
+            return flushed
+        notes["count"], notes["last"] = len(host.compactions), host.log[-1].id
+        notes.pop("failures", None)
         return flushed
+
+    def _fails(self, host: Host) -> bool:
+        draw = host.notes["draw"] = host.notes.get("draw", 0) + 1
+        return host.rng(f"flush {draw}").random() < self.failing
 
     def _due(self, view: View, host: Host) -> bool:
         last = host.reported
-        if last is None or self._has_flushed(host):
+        if last is None or self._has_flushed(host, self.version):
             return False
-        limit, reserve = host.window, self.reserve_tokens_floor
+        limit, reserve, soft = host.window, self.reserve_tokens_floor, self.soft_threshold_tokens
         if self.trigger:
             limit, reserve = int(tokens_at(self.trigger, host, limit)), 0
-        threshold = flush_threshold(limit, reserve, self.soft_threshold_tokens)
         if self.version == "2026.1.29":
-            return should_flush(last.prompt, threshold)
-        tokens = projected_tokens(last.prompt, last.output, _said_now(view), threshold)
+            return should_flush(last.prompt, flush_threshold(limit, reserve, soft))
+        known, transcript = (float(last.prompt), float(last.output)), host.log
+        if self.version == NEWEST:
+            reserve, soft = planned(limit, reserve, soft)
+            # Before a turn it only runs if the session is going to be compacted.
+            soft = 0 if host.phase is Phase.BEFORE_TURN else soft
+            known = believed_prompt(view, host, reads=self.with_cache_reads)
+            transcript = view.messages
+        threshold = flush_threshold(limit, reserve, soft)
+        size = projected_tokens(*known, said_now(view), threshold)
         most = self.force_flush_transcript_bytes
-        return should_flush(tokens, threshold) or 0 < most <= host.log.total(transcript_bytes)
+        return should_flush(size, threshold) or 0 < most <= transcript.total(transcript_bytes)
 
     @staticmethod
-    def _has_flushed(host: Host) -> bool:
+    def _has_flushed(host: Host, version: str) -> bool:
         """Whether there was a flush since the last compaction."""
         notes, compactions = host.notes, host.compactions
+        if version == NEWEST:
+            return bool(notes.get("count") == len(compactions))
         return "count" in notes and (
             booked_under(notes["count"], notes["last"], compactions) == len(compactions)
         )
 
 
-def _said_now(view: View) -> int:
+def said_now(view: View) -> int:
     """Estimate the user's new messages: all that a person typed since the last answer."""
     new = view.messages[history_end(view.messages) :]
     return sum(estimate(message) for message in new if message.starts_turn)

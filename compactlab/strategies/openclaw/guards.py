@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
@@ -27,19 +26,25 @@ from compactlab.strategies.mechanisms.joined import (
     spans_of,
 )
 from compactlab.strategies.mechanisms.stub import Edits, PerReplay
-from compactlab.strategies.mechanisms.text import BLANKS, changed_to, head
+from compactlab.strategies.mechanisms.text import changed_to, head
+from compactlab.strategies.openclaw.caps import (
+    LEAST_CHARS,
+    OMITTED,
+    cap,
+    has_important_end,
+)
+from compactlab.strategies.openclaw.caps import cut_result as cut_today
 from compactlab.strategies.openclaw.pairs import LEAVES_FAILED, answers, made_up
 from compactlab.strategies.openclaw.pruning import context_chars
 from compactlab.strategies.pi.preparation import is_at_least
 
-Version = Literal["2026.1.29", "2026.2.17", "2026.3.13"]
+Version = Literal["2026.1.29", "2026.2.17", "2026.3.13", "2026.9.6"]
 NEWEST: Version = "2026.3.13"
 VERSIONS: tuple[str, ...] = get_args(Version)
 
 # Cutting a long text: its beginning is kept, and its end if that is important.
 
 MOST_CHARS = 400_000  # of a result, for any window
-LEAST_CHARS = 2000  # of a text, for any number of texts
 # Literals of the original, from its outputs.
 WARNS = "\n\n\N{WARNING SIGN}\N{VARIATION SELECTOR-16} "
 TOO_LARGE = (
@@ -51,13 +56,9 @@ NOT_STORED = (
     f"{WARNS}[Content truncated during persistence — original exceeded size limit. Use "
     "offset/limit parameters or request specific sections for large content.]"
 )
-OMITTED = f"{WARNS}[... middle content omitted — showing head and tail ...]\n\n"
 # Version from which an important end is kept; test vectors cover both versions.
 _KEEPS_ENDS = "2026.3.1"
-_SHARE, _TAIL_SHARE, _TAIL_CHARS, _LOOKS_AT = 0.3, 0.3, 4000, 2000
-_FAILS = "error|exception|failed|fatal|traceback|panic|stack trace|errno|exit code"
-_CONCLUDES = "total|summary|result|complete|finished|done"
-_TELLS = re.compile(rf"\b({_FAILS}|{_CONCLUDES})\b", re.ASCII)
+_SHARE, _TAIL_SHARE, _TAIL_CHARS = 0.3, 0.3, 4000
 
 
 def most_chars(window: float) -> float:
@@ -106,12 +107,6 @@ def cut_text(
             return Cut(f"{head(text, first)}{OMITTED}{ending(text, last)}{suffix}", first, last)
     first = before_break(text, room, 0.8)
     return Cut(head(text, first) + suffix, first)
-
-
-def has_important_end(text: str) -> bool:
-    """Whether the last 2,000 characters report failure, sum up, or close JSON."""
-    end = ending(text, _LOOKS_AT).lower()
-    return _TELLS.search(end) is not None or end.strip(BLANKS).endswith("}")
 
 
 def _after_break(text: str, units: int) -> int:
@@ -355,17 +350,19 @@ class WriteGuard(Strategy):
     is written while a call has no result, one is made up and written first; what comes late stands
     behind that, and ``pair_repair`` puts it right at load. From 2026.2.17 on a result of more than
     400,000 characters is cut before it is written, for good: at a line break near the end of what
-    is kept; in 2026.3.13 its end stays, too, where it looks important. Exact are the pairs
-    (2026.1.29) and the cap (2026.2.17); the cap of 2026.3.13 is built of its exact parts, by its
-    source. Results for all providers; the original makes none up for OpenAI's kind of API.
+    is kept; in 2026.3.13 its end stays, too, where it looks important. In 2026.9.6 the cap is
+    16,000 to 64,000 characters, by the window (``caps.cap``), and there is nothing else: nobody
+    weighs all results of a request any more. Exact are the pairs (2026.1.29) and the caps
+    (2026.2.17, 2026.9.6); that of 2026.3.13 is built of its exact parts, by its source. Results for
+    all providers; the original makes none up for OpenAI's kind of API.
 
     Parameters
     ----------
     synthetic_results
         Whether missing results are made up (``allowSyntheticToolResults``).
     max_chars
-        The cap; fixed in these versions. From April 2026 on the default is 16,000, and users can
-        set it (``contextLimits.toolResultMaxChars``). 0 for no cap.
+        The cap; fixed in the versions to 2026.3.13, and more than that of 2026.9.6, of which the
+        smaller holds. 0 for no cap.
     version
         OpenClaw's: 2026.1.29 has no cap.
     """
@@ -374,7 +371,7 @@ class WriteGuard(Strategy):
 
     synthetic_results: bool = True
     max_chars: Annotated[int, at_least(0)] = MOST_CHARS
-    version: Version = NEWEST
+    version: Version = "2026.9.6"
     phases = frozenset({Phase.BEFORE_TURN, Phase.BEFORE_CALL})
     breaks = MappingProxyType({"size": "a call without a result is given one (OpenClaw 2026.1.29)"})
 
@@ -389,13 +386,15 @@ class WriteGuard(Strategy):
         new, pending = messages[start:], dict(host.notes.get("pending", {}))
         out = written(new, pending, synthetic=self.synthetic_results, version=self.version)
         host.notes["pending"] = pending
-        out = [self._capped(message) for message in out]
+        out = [self._capped(message, host.window) for message in out]
         same = len(out) == len(new) and all(a is b for a, b in zip(out, new, strict=True))
         return view if same else view.with_messages(messages.branch(start, out))
 
-    def _capped(self, message: Message) -> Message:
-        if not self.max_chars or self.version == VERSIONS[0]:
+    def _capped(self, message: Message, window: int) -> Message:
+        if not self.max_chars or self.version == VERSIONS[0] or message.role != "tool":
             return message
+        if self.version == VERSIONS[-1]:
+            return cut_today(message, min(self.max_chars, cap(window)))
         return capped(message, self.version, self.max_chars)
 
 

@@ -192,11 +192,11 @@ def _talk(messages: Sequence[Message], turns: int) -> set[int]:
 
 def turns_section(messages: Sequence[Message]) -> list[Part]:
     """Format the kept turns for the end of a summary: ``formatPreservedTurnsSection``."""
-    lines = [part for message in messages for part in _line(message)]
+    lines = [part for message in messages for part in line_of(message)]
     return [plain(TURNS_HEADING), *lines] if lines else []
 
 
-def _line(message: Message) -> list[Part]:
+def line_of(message: Message) -> list[Part]:
     """Format a message in one line of 600 characters: role, text, and names of other parts."""
     pieces = [*_words(message), *_rest(message)]
     if not pieces:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from compactlab.sim.core.message import Message, Part, Source, plain
+from compactlab.sim.core.message import Message, Part, Source, Weight, plain
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.strategies.mechanisms.estimate import estimate, role_of
 from compactlab.strategies.mechanisms.text import BLANKS, head, is_finite
@@ -23,19 +23,19 @@ LEAST_MESSAGES = 4
 HISTORY_SHARE = 0.5
 
 
-def weight(messages: Sequence[Message]) -> int:
+def weight(messages: Sequence[Message], weigh: Weight = estimate) -> int:
     """Estimate the tokens of messages."""
-    return sum(map(estimate, messages))
+    return sum(map(weigh, messages))
 
 
-def chunk_ratio(messages: Sequence[Message], window: float) -> float:
+def chunk_ratio(messages: Sequence[Message], window: float, weigh: Weight = estimate) -> float:
     """Return the share of the window for one request: ``computeAdaptiveChunkRatio``.
 
     It is smaller if messages are large.
     """
     if not messages:
         return BASE_RATIO
-    ratio = weight(messages) / len(messages) * MARGIN / window
+    ratio = weight(messages, weigh) / len(messages) * MARGIN / window
     if ratio <= 0.1:
         return BASE_RATIO
     return max(LEAST_RATIO, BASE_RATIO - min(ratio * 2, BASE_RATIO - LEAST_RATIO))
@@ -226,7 +226,7 @@ Details = Callable[[Message], Any]
 class Failure:
     """A result that reports a tool's failure."""
 
-    message: str  # id of the message with the result
+    message: str  # id of the message with the result; "" if that was made up
     call_id: str  # id of the call
     tool: str  # the tool's name
     text: str  # its text, in one line
@@ -254,7 +254,8 @@ def tool_failures(messages: Iterable[Message], details: Details = _nothing) -> l
         nothing = "failed" if meta else "failed (no output)"
         text = _cut(_RUN.sub(" ", "\n".join(texts)).strip() or nothing)
         tool = part.name if part.name.strip(BLANKS) else "tool"
-        failures[part.call_id] = Failure(message.id, part.call_id, tool, text, meta)
+        id = message.id if part.sources else ""
+        failures[part.call_id] = Failure(id, part.call_id, tool, text, meta)
     return list(failures.values())
 
 
@@ -286,7 +287,9 @@ def failure_section(failures: list[Failure]) -> list[Part]:
         meta = f" ({failure.meta})" if failure.meta else ""
         parts += [
             plain(f"\n- {failure.tool}{meta}: "),
-            Part("text", failure.text, "summary", (Source(failure.message),)),
+            Part("text", failure.text, "summary", (Source(failure.message),))
+            if failure.message
+            else plain(failure.text),
         ]
     if len(failures) > MOST:
         parts.append(plain(f"\n- ...and {len(failures) - MOST} more"))

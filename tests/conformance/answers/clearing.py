@@ -5,7 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from compactlab.strategies.mechanisms.estimate import approximate
-from compactlab.strategies.providers import Clearable, ClearToolResults, Past, clear_tool_uses
+from compactlab.strategies.providers.clearing import (
+    Clearable,
+    ClearToolResults,
+    Past,
+    clear_tool_uses,
+)
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.peers import chats, unchats

@@ -101,7 +101,7 @@ def silent_reply(case: Case) -> Any:
     }
 
 
-NEAR = "memory_flush(reserve_tokens_floor=10_000) + auto_compact"
+NEAR = "memory_flush(reserve_tokens_floor=10_000, version='2026.3.13') + auto_compact"
 
 ANSWERS = [
     Answer("shouldRunMemoryFlush", should_run, (should_flush, flush_threshold), under(NEAR)),

@@ -21,6 +21,7 @@ from compactlab.sim.replay.summarize import (
     TurnRequest,
     Written,
 )
+from compactlab.strategies import KeepAll
 
 BORN = "born-1-prompt born-1-write born-1-written born-1-reply"
 SILENT = "born-1-prompt born-1-reply"
@@ -249,3 +250,40 @@ def test_reminders_are_billed_with_every_request_for_a_summary(kit: Any) -> None
         return step.side[0].usage.prompt
 
     assert summed(["remember the memory"]) == summed([]) + 4
+
+
+def test_of_a_detached_turn_only_the_notes_and_the_bill_last(kit: Any) -> None:
+    seen: list[str] = []
+    trace = kit.replayed(chat(kit), turning(kit, seen, detached=True), summarizer=Scribe())
+    plain = kit.replayed(chat(kit), KeepAll(), summarizer=Scribe())
+    assert seen == ["u1 a1 m1 u2"]
+    assert kit.prompts_of(trace) == kit.prompts_of(plain)
+    step = trace.steps[1]
+    assert [call.purpose for call in step.side] == ["turn", "turn"]
+    assert not step.created
+    assert [note.text for note in step.outside.notes] == ['use "tabs"']
+
+
+def test_the_next_decision_does_not_see_what_a_detached_turn_used(kit: Any) -> None:
+    reported: list[Any] = []
+
+    def turn(view: Any, host: Any) -> Any:
+        if len(host.log) == 4:
+            view = host.run_turn(view, TurnRequest("write it down", detached=True))
+            reported.append(host.reported)
+        return view
+
+    trace = kit.replayed(chat(kit), kit.act(turn, phases=[Phase.BEFORE_TURN]), summarizer=Scribe())
+    assert reported == [trace.steps[0].usage]
+
+
+def test_another_model_takes_a_turn_and_writes_a_summary(kit: Any) -> None:
+    def ask(view: Any, host: Any) -> Any:
+        if len(host.log) == 4:
+            host.run_turn(view, TurnRequest("write", detached=True, model="gpt-5"))
+            host.summarize(view, SummaryRequest(tuple(view.messages), 100, model="gpt-5"))
+        return view
+
+    trace = kit.replayed(chat(kit), kit.act(ask, phases=[Phase.BEFORE_TURN]), summarizer=Scribe())
+    assert {call.model for call in trace.steps[1].side} == {"gpt-5"}
+    assert trace.steps[1].model != "gpt-5"

@@ -1,4 +1,4 @@
-"""Compaction by providers within a request: Anthropic's context editing, and compaction blocks."""
+"""Clearing of old tool results by providers within a request: Anthropic's context editing."""
 
 from __future__ import annotations
 
@@ -17,17 +17,15 @@ from compactlab.sim.core.view import Messages, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Lifetime, Strategy
 from compactlab.strategies.mechanisms.estimate import approximates
-from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, live_request, summary_message
 from compactlab.strategies.mechanisms.stub import (
     Edits,
     is_stub,
     results_of,
-    sources_of,
     unstubbed,
     with_stubs,
 )
 from compactlab.strategies.mechanisms.text import changed_to
-from compactlab.strategies.mechanisms.trigger import SIZE, Trigger, is_size, tokens_at
+from compactlab.strategies.mechanisms.trigger import SIZE, is_size, tokens_at
 
 _Edit = Callable[[Message, int, str], Message]
 
@@ -333,66 +331,3 @@ class ClearToolResults(Strategy):
         if self.gate == "langchain":
             return view.messages.total(approximates(host))
         return host.count(view)
-
-
-LEAST = 50_000  # the API takes no smaller trigger
-_COMPACTS = 150_000  # input tokens, by the documentation
-_PASS = Limit(
-    f"at least {LEAST} tokens, or a share of the window", lambda value: not 1 < value < LEAST
-)
-_MAX_TOKENS = 16_000  # the maximum length of a block is not documented
-
-
-@dataclass(frozen=True)
-class ServerCompaction(Strategy):
-    """Let the provider begin its answer with a compaction block, and ignore all before it.
-
-    After ``compact_20260112`` of Anthropic's API (beta ``compact-2026-01-12``), by its
-    documentation and the types of the Python SDK (2.12): when a request has more input tokens
-    than the trigger, an extra sampling pass over the whole prompt writes the block, which is
-    billed as an iteration of its own and reads the cache; the answer goes on from the block alone,
-    and so do all later requests. A pass that fails gives a block without content, which changes
-    nothing. With ``opaque=True`` the block is encrypted, as OpenAI's compaction item
-    (``context_management`` with ``compact_threshold``): no text of it is known to anybody.
-
-    Simplified: the block stands in a message of its own in front of the answer; what the provider
-    really asks for and writes is not known; pausing after a compaction is not built.
-
-    Parameters
-    ----------
-    trigger
-        Input tokens, or the share of the window, above which it compacts; None for 150,000, the
-        API's default. The API takes no fewer than 50,000: a share that comes to less counts as
-        that.
-    instructions
-        What is asked for instead of the provider's own prompt; only its length matters.
-    opaque
-        Whether the block's text is hidden.
-    """
-
-    does = (Act.SUMMARISE,)
-
-    trigger: Annotated[Trigger, _PASS] = _COMPACTS
-    instructions: str = ""
-    opaque: bool = False
-
-    breaks = MappingProxyType(
-        {"last user message": "all before the block is ignored; compact_20260112"}
-    )
-
-    def compact(self, view: View, host: Host) -> View:
-        if host.count(view) <= max(LEAST, tokens_at(self.trigger, host, _COMPACTS)):
-            return view
-        most = host.model.max_output or _MAX_TOKENS
-        asked = self.instructions or INSTRUCTIONS
-        summary = host.summarize(view, live_request(view.messages, most, asked))
-        if not summary:
-            return view
-        block = (_sealed(summary, host),) if self.opaque else summary
-        return view.with_messages([summary_message(host, block, "assistant", lead="")])
-
-
-def _sealed(summary: tuple[Part, ...], host: Host) -> Part:
-    """Make an opaque summary: its size and its sources are known, its text is not."""
-    tokens = sum(map(host.count, summary)) / host.model.tokenizer.factor
-    return Part("text", "", "opaque", sources_of(summary), name="compaction", size=round(tokens))
