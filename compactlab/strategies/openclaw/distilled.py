@@ -72,6 +72,7 @@ SPLIT = "\n\n**Turn Context (split turn):**\n\n"
 _EARLIER_TURNS = "[Earlier preserved messages truncated]\n"
 _HALF = MOST_CHARS // 2  # for the turns, and for the first part of a split one
 _NEWEST = 10  # messages whose identifiers must survive
+_TEXTS = "1.6.0"  # of pi, which writes messages out as 2026.9.6 does: without thinking
 _HEADING = re.compile(r"^##(?=[ \t]+\S)", re.MULTILINE)
 
 
@@ -114,7 +115,7 @@ class Distiller:
     ) -> list[Part] | None:
         """Request a summary; None if the request is larger than the window."""
         before = text_of(previous)
-        transcript = f"<conversation>\n{serialise(messages)}\n</conversation>"
+        transcript = f"<conversation>\n{serialise(messages, _TEXTS)}\n</conversation>"
         if before:
             transcript += f"\n\n<previous-summary>\n{before}\n</previous-summary>"
         text, window = transcript + instructions, self.host.window
