@@ -184,6 +184,12 @@ def _store() -> Callable[..., Results]:
 
 
 @pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No charts on pages: to draw them takes longer than all the rest."""
+    monkeypatch.setattr("compactlab.reports.page.sections.gallery", lambda *_, **__: [])
+
+
+@pytest.fixture
 def small() -> Results:
     """Three recordings under seven strategies; one run failed and one file could not be read."""
     runs = []

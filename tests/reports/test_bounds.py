@@ -103,6 +103,7 @@ def test_who_names_one_later_has_it_as_a_row(tmp_path: Path) -> None:
 # What is said.
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_terminal_and_page_have_the_same_rows_and_no_bound_among_them(
     make: Make, store: Store
 ) -> None:

@@ -220,6 +220,7 @@ def test_one_run_makes_a_page(make: Make, store: Store) -> None:
     assert "Differences to" not in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_several_models_have_a_section_each(make: Make, store: Store) -> None:
     models = ("claude-sonnet-4-5", "claude-opus-4-5")
     text = page(store(*(make("keep_all()", model=model) for model in models)))
@@ -302,6 +303,7 @@ def test_a_difference_speaks_of_intervals_where_it_has_them(make: Make, store: S
         assert first.columns[1].title == title
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_command_in_a_note_is_code_that_does_not_break(make: Make, store: Store) -> None:
     broken = {f"s{n}()": {"pairs": "so"} for n in range(4)}
     text = page(store(*map(make, broken), breaks=broken))
@@ -309,6 +311,7 @@ def test_a_command_in_a_note_is_code_that_does_not_break(make: Make, store: Stor
     assert ".notes code { font-size: 0.93em; white-space: nowrap; }" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_strategies_have_their_roles_and_compactions_their_places(make: Make, store: Store) -> None:
     small = [(0, 400), (400, 100)]
     results = store(
@@ -340,6 +343,7 @@ def test_a_write_spike_below_nothing_is_no_merit(make: Make, store: Store) -> No
     assert any(cell.best for row in table.rows for cell in cells(row))
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_column_that_is_nearly_empty_is_left_out_and_named(make: Make, store: Store) -> None:
     runs = [make(f"s{n}()", cut=[2], need=None) for n in range(5)]
     runs[0].metrics |= {"flushed_compactions": 1.0, "recall_20k": 0.75}
@@ -350,6 +354,7 @@ def test_a_column_that_is_nearly_empty_is_left_out_and_named(make: Make, store: 
     assert "most strategies are left out: flushed." in page(results)
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_who_breaks_which_rule_is_told_by_strategy(make: Make, store: Store) -> None:
     broken = {f"s{n}()": {"pairs": f"as {n}.<0> does", "order": "so"} for n in range(4)}
     text = page(store(*map(make, broken), breaks=broken))
@@ -357,11 +362,13 @@ def test_who_breaks_which_rule_is_told_by_strategy(make: Make, store: Store) -> 
     assert "<dt>s3</dt><dd>order: so. pairs: as 3.&lt;0&gt; does</dd>" in text
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_conversation_that_is_not_there_is_refused(nine: Results) -> None:
     with pytest.raises(UsageError, match="unknown conversation 'c33'; did you mean c3"):
         page(nine, conversation="c33")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_a_conversation_that_failed_everywhere_is_none_to_choose(
     make: Make, fail: Make, store: Store
 ) -> None:
@@ -386,6 +393,7 @@ def test_all_conversations_can_be_chosen_the_largest_first(nine: Results) -> Non
     assert titles == [f"c{n} (claude-code)" for n in range(8, -1, -1)]
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_what_has_no_room_is_counted_and_told_how_to_see(
     nine: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -478,6 +486,7 @@ def test_the_same_is_called_the_same_and_few_have_no_interval(make: Make, store:
     assert (missed[0], missed[3]) == ("0.0", "the same")
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_with_few_conversations_a_sentence_stands_for_the_differences(
     make: Make, store: Store
 ) -> None:
@@ -551,6 +560,7 @@ def test_a_large_store_makes_a_page_of_one_megabyte_at_most() -> None:
     assert "This page has no room for" in text or len(known["conversations"]) == 100
 
 
+@pytest.mark.usefixtures("undrawn")
 def test_of_very_many_conversations_the_first_are_listed(
     make: Make, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
