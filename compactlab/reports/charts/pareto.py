@@ -51,25 +51,17 @@ _FEW = 20
 # The radius of a mark's tooltip.
 _REACH = 7.0
 _CAPTION = (
-    "Each mark is a strategy, over all conversations of this comparison; up and to the left is "
-    "better. Recall is the share of the needed facts that the prompt holds, of those last "
-    "stated {lag:,} tokens ago or earlier. The dashed line is the Pareto front of the "
-    "usable strategies that compacted at least once; as_recorded is excluded, and so are bounds: "
-    "null strategies, and those that see future messages. A bound is a dotted line at its recall. "
+    "Up and to the left is better. Recall is of facts last stated {lag:,} tokens ago or earlier. "
+    "Dashed: the Pareto front. Dotted: bounds. "
 )
-_NAMED = (
-    "Named are the front, the reference, bounds and strategies of one's own; the table has all. "
-)
+_NAMED = "Named are the front, the reference and your own; the table has all. "
 _BROKEN = "Beyond a double stroke, the axis is compressed. "
-_BARS = (
-    "Bars of the named ones are 95 % confidence intervals, paired by conversation with "
-    "{reference}: horizontal, of the ratio of costs times the cost of {reference}; vertical, of "
-    "the difference in recall. They compare a strategy with {reference}, not two other "
-    "strategies with each other."
-)
-_COST = "cost of all conversations, USD (less is better)"
+_BARS = "Bars: 95 % confidence intervals of the differences from {reference}."
+_COST = "cost, USD{each} (less is better)"
 _RECALL = "recall, % (more is better)"
-_NO_BARS = "There are no confidence intervals: at least ten conversations are needed for them."
+# How far left of the cheapest mark the axis of costs begins, as a share of its length: names stand
+# there. An axis that would begin near 0 begins at 0.
+_LEAD, _NEAR = 0.6, 0.3
 
 # Interval from left to right and from bottom to top; None without one.
 _Bar = tuple[Point | None, Point | None]
@@ -141,7 +133,7 @@ def pareto(
         _CAPTION.format(lag=comparison.lag)
         + ("" if len(subject.rows) <= _FEW else _NAMED)
         + (_BROKEN if broken else "")
-        + (_BARS.format(reference=subject.reference) if subject.reference else _NO_BARS)
+        + (_BARS.format(reference=subject.reference) if subject.reference else "")
     )
     return Chart(name, "Cost and recall", caption, wide, "pareto", "front", narrow=narrow)
 
@@ -256,7 +248,7 @@ def _told(row: Row) -> list[str]:
     ]
     return [
         row.label,
-        f"cost: {dollars(row.value('cost_usd'))} USD",
+        f"cost: {dollars(_place(row)[0])} USD{_each(row)}",
         f"recall: {show(row.recall, 'share')}",
         *(text for is_so, text in faults if is_so),
     ]
@@ -289,7 +281,8 @@ def _bar(cost: Contrast, need: Contrast, reference: Row) -> _Bar | None:
 
 
 def _place(row: Row) -> Point:
-    return row.value("cost_usd"), row.recall or 0.0
+    """The cost of a conversation, and the recall."""
+    return row.value("cost_usd") / (row.conversations or 1), row.recall or 0.0
 
 
 # Axes, broken if a few strategies would squeeze all others.
@@ -318,17 +311,18 @@ def seam(distances: Sequence[float]) -> float | None:
 def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> bool:
     """Set both axes, and return whether one of them is broken."""
     costs, met = zip(*map(_place, rows), strict=True)
-    across = [high for ends, _ in intervals.values() if ends for high in ends]
+    across = [end for ends, _ in intervals.values() if ends for end in ends]
     upright = [low for _, ends in intervals.values() if ends for low in ends]
     highest = max(*costs, *across, 0.0) or 1.0
     least = max(0.0, min(*met, *upright, _MOST))
-    measure(axes, "x", USD, _COST)
-    axes.set_xlim(0, highest * 1.06)
+    measure(axes, "x", USD, _COST.format(each=_each(rows[0])))
     measure(axes, "y", PERCENT, _RECALL)
     axes.set_ylim(max(least - 0.1 * (1 - least), -0.03), 1 + 0.1 * (1 - least))
     wide, high = seam(costs), seam([1 - share for share in met])
+    left = _start(min(*costs, *across, costs[0]), highest if wide is None else wide)
+    axes.set_xlim(left, highest * 1.06)
     if wide is not None:
-        _break(axes, "x", (0.0, wide * 1.04, highest * 1.06), USD)
+        _break(axes, "x", (left, wide * 1.04, highest * 1.06), USD)
     if high is not None:
         # From the top, so that losses are measured, with space for names above 100 %.
         _break(axes, "y", (1 + 0.16 * high, 1 - high * 1.04, least - 0.06), PERCENT)
@@ -336,6 +330,22 @@ def _frame(axes: Axes, rows: Sequence[Row], intervals: Mapping[str, _Bar]) -> bo
     low, top = axes.get_ylim()
     axes.set_yticks([tick for tick in axes.get_yticks() if low <= tick <= min(top, 1 + 1e-9)])
     return wide is not None or high is not None
+
+
+def _start(lowest: float, highest: float) -> float:
+    """Where the axis of costs begins: left of the cheapest, or at 0.
+
+    Examples
+    --------
+    >>> round(_start(20.0, 30.0), 9), _start(2.0, 30.0)
+    (14.0, 0.0)
+    """
+    left = lowest - _LEAD * (highest - lowest)
+    return left if left > _NEAR * lowest else 0.0
+
+
+def _each(row: Row) -> str:
+    return " a conversation" if row.conversations > 1 else ""
 
 
 def _break(axes: Axes, which: str, ends: tuple[float, float, float], unit: Unit) -> None:
