@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from bisect import bisect
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, count
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from compactlab.cli.output import say
 from compactlab.cli.progress import lasting
 from compactlab.reports.render.text import counted, listed
 from compactlab.sim.core.isolation import TOO_LONG
+from compactlab.sim.core.tokens import encoding
 from compactlab.sim.experiment.shard import DEFAULT_MODEL, OutOfTime, Shard, deadline, forget
 from compactlab.sim.store.run import Run, shard_files
 
@@ -31,8 +33,9 @@ _GOLDEN = (5**0.5 - 1) / 2
 class Budget:
     """The limits of the trial. They affect the printed estimates, but no result."""
 
-    seconds: float = 3.0  # no further cell is tried after this time and ``least`` cells
-    least: int = 3
+    seconds: float = 0.5  # no further cell is tried after this time and ``least`` cells
+    least: int = 1
+    share: float = 0.1  # of the work of all runs, which no further cell may exceed
     cells: int = 40  # at most
     runs: int = 40  # maximum per cell, whose source may hold any number of conversations
     patience: float = 10.0  # maximum seconds for one run, and for reading its conversation
@@ -69,13 +72,33 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
         return
     todo, stand_ins = _offline(todo)
     forget()  # answers that summarisers cached before, which would not be counted
+    encoding("o200k_base")  # not counted as the first run's time
     budget = replace(BUDGET, seconds=_LONGER * BUDGET.seconds) if stand_ins else BUDGET
-    tried = _try(todo, timeout, budget)
+    whole, opened = _work(todo), [_lighter(shard) for shard in todo]
+    # Closed loops ask models for more, so these are replayed, but in all no longer than open ones.
+    limit = _work(opened) if stand_ins else budget.share * whole
+    lighter = [_lighter(shard, loops=True) for shard in todo] if stand_ins else opened
+    tried = _try(lighter, timeout, budget, limit)
     if text := _troubles(tried, planned):
         say(f"\n{text}\n", styled=True)
-    say(_estimate(tried, todo, jobs, planned.setting.tables))
+    say(_estimate(tried, lighter, jobs, planned.setting.tables, whole / _work(lighter)))
     for each in stand_ins:
-        say(_asking(each, tried, sum(shard.work for shard in todo) / tried.work))
+        say(_asking(each, tried, _work(lighter) / tried.work))
+
+
+def _work(shards: Iterable[Shard]) -> int:
+    return sum(shard.work for shard in shards)
+
+
+def _lighter(shard: Shard, *, loops: bool = False) -> Shard:
+    """The same runs without null summarisers, and in the open loop alone unless ``loops``."""
+
+    def alone(condition: Condition) -> Condition:
+        loop = condition.setting.loop if loops else None
+        return replace(condition, setting=replace(condition.setting, controls=(), loop=loop))
+
+    tasks = (replace(t, conditions=tuple(map(alone, t.conditions))) for t in shard.tasks)
+    return replace(shard, tasks=tuple(tasks))
 
 
 def _offline(todo: Sequence[Shard]) -> tuple[list[Shard], list[Expected]]:
@@ -133,16 +156,22 @@ def _troubles(tried: _Tried, planned: Experiment) -> str:
     return f"tried: {counted(len(every.runs), 'run')}\n{troubles(replace(every, runs=failed))}"
 
 
-def _estimate(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[str]) -> str:
-    """An estimate for all the work, in proportion to the trial."""
+def _estimate(
+    tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[str], longer: float = 1.0
+) -> str:
+    """An estimate for all the work, in proportion to the trial.
+
+    ``longer`` is the work of whole runs over that of the replays that were tried.
+    """
     cells = sum(len(shard.cells) for shard in todo)
-    share = sum(shard.work for shard in todo) / tried.work
+    share = _work(todo) / tried.work
     calls = round(sum(len(run.calls) for run in tried.runs) * share)
     runs = round(len(tried.runs) * cells / tried.cells)
     size = sum(map(len, shard_files(tried.runs, tables).values())) * share
     workers = min(jobs, len(todo))
     # One worker runs the longest shard.
-    seconds = max(_seconds(tried, todo) / workers, _seconds(tried, todo[:1]))
+    every, longest = (_seconds(tried, shards, longer) for shards in (todo, todo[:1]))
+    seconds = max(every / workers, longest)
     at_least = "at least " if tried.broken_off else ""
     estimate = (
         f"about {counted(calls, 'call')} in {counted(runs, 'run')}, {at_least}{lasting(seconds)} "
@@ -152,10 +181,10 @@ def _estimate(tried: _Tried, todo: Sequence[Shard], jobs: int, tables: Sequence[
     return f"{estimate}, {tried.broken_off} of them broken off" if tried.broken_off else estimate
 
 
-def _seconds(tried: _Tried, shards: Sequence[Shard]) -> float:
+def _seconds(tried: _Tried, shards: Sequence[Shard], longer: float) -> float:
     """The seconds of one worker for shards; it reads a source once for all its conditions."""
     sources = {task.source.key: task.weight for shard in shards for task in shard.tasks}
-    replaying = (tried.seconds - tried.reading) * sum(shard.work for shard in shards)
+    replaying = (tried.seconds - tried.reading) * _work(shards) * longer
     return (replaying + tried.reading * sum(sources.values())) / tried.work
 
 
@@ -174,8 +203,13 @@ def standing(held: int, every: int, others: int) -> Iterator[str]:
         yield f"left out: {counted(others, 'cell')} of other strategies, sources, settings or code"
 
 
-def _try(todo: Sequence[Shard], timeout: float | None, budget: Budget) -> _Tried:
-    """Run some of the cells, evenly spread over all the work, and measure them."""
+def _try(
+    todo: Sequence[Shard], timeout: float | None, budget: Budget, limit: float = math.inf
+) -> _Tried:
+    """Run some of the cells, evenly spread over all the work, and measure them.
+
+    ``least`` are run, and further ones only while all have no more work than the limit.
+    """
     cells = [shard for each in todo for shard in each.apart()]
     reached = list(accumulate(shard.work for shard in cells))
     budget = replace(budget, patience=min(timeout or budget.patience, budget.patience))
@@ -185,6 +219,8 @@ def _try(todo: Sequence[Shard], timeout: float | None, budget: Budget) -> _Tried
         number = bisect(reached, place * reached[-1])
         while number in done:  # long cells are drawn several times: take a neighbour
             number = (number + 1) % len(cells)
+        if tried.cells >= budget.least and tried.work + cells[number].work > limit:
+            break
         done.add(number)
         tried.cells += 1
         tried.work += cells[number].work
@@ -255,7 +291,8 @@ def _what(planned: Experiment, folder: str) -> None:
             say(f"  and {len(names) - _LISTED:,} more")
     writers = listed([writer.spec for writer in planned.summarizers]) or "nobody"
     loop = f"open and {setting.loop.spec}" if setting.loop else "open"
-    narrowed = f"{setting.window:,} tokens" if setting.window else "the model's own"
+    sizes = [f"{each.window:,}" for each in planned.settings if each.window]
+    narrowed = f"{listed(sizes)} tokens" if sizes else "the model's own"
     say(f"window {narrowed}; summaries by {writers}")
     say(f"loop {loop}; {counted(len(setting.metrics), 'metric')}")
     say(f"tables: runs, {', '.join(setting.tables)}")

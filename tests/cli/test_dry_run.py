@@ -10,9 +10,12 @@ import pytest
 
 from compactlab.cli import dry_run
 from compactlab.cli.dry_run import Budget
+from compactlab.request.plan import plan
 from compactlab.sim.core.isolation import TOO_LONG
 from compactlab.sim.experiment.shard import OutOfTime
+from compactlab.sim.replay.replay import replay
 from compactlab.sim.store.run import Run
+from compactlab.sim.store.store import Store
 
 ENDLESS = 10**9
 
@@ -139,7 +142,7 @@ def test_no_rehearsal_takes_longer_than_its_budget() -> None:
 def test_a_conversation_that_takes_too_long_to_read_is_broken_off() -> None:
     clock = Clock()
     todo: list[Any] = [Piece(f"p{n}", 1, [], clock, unreadable=True) for n in range(9)]
-    found = dry_run._try(todo, None, Budget(patience=10, whole=30, clock=clock))
+    found = dry_run._try(todo, None, Budget(patience=10, whole=30, least=3, clock=clock))
     assert (found.cells, found.broken_off, found.runs) == (3, 3, [])
     told = dry_run._estimate(found, todo, 1, ())
     assert told.startswith("about 0 calls in 0 runs, at least ")
@@ -167,3 +170,36 @@ def test_workers_share_the_work_as_far_as_it_can_be_shared(
     todo, _ = pieces(*works)
     tried = dry_run._Tried(cells=1, work=1, seconds=10.0)
     assert told in dry_run._estimate(tried, todo, jobs, ("calls",))
+
+
+@pytest.mark.parametrize("loop", ["open", "closed"])
+def test_a_dry_run_replays_at_most_a_tenth(loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    replays: list[str] = []
+
+    def counted(conversation: Any, strategy: Any, options: Any) -> Any:
+        replays.append(strategy.label)
+        return replay(conversation, strategy, options)
+
+    monkeypatch.setattr("compactlab.sim.experiment.shard.replay", counted)
+    session = "coding_agent(turns=6, tokens=40000)"
+    strategies = ["claude_code", "codex", "opencode", "pi"]
+    planned = plan(session, strategies, window=40_000, loop=loop, seeds=2, bounds=True)
+    planned.run()
+    whole = len(replays)
+    replays.clear()
+    dry_run.rehearse(planned, Store("none"), 1)
+    assert 1 <= len(replays) <= whole / 10
+
+
+def test_no_further_run_is_tried_beyond_the_limit() -> None:
+    todo, _ = pieces(4, 4, 4, 4)
+    assert dry_run._try(todo, None, Budget(clock=Clock()), limit=9).cells == 2
+    # One is, whatever its work.
+    assert dry_run._try(todo, None, Budget(clock=Clock()), limit=1).cells == 1
+
+
+def test_whole_runs_take_longer_than_what_was_tried_of_them() -> None:
+    todo, _ = pieces(2, 2, 2)
+    tried = dry_run._Tried(cells=1, work=1, seconds=10.0, reading=4.0)
+    assert "60 s on 1 worker" in dry_run._estimate(tried, todo, 1, ("calls",))
+    assert "5 min on 1 worker" in dry_run._estimate(tried, todo, 1, ("calls",), longer=7.0)

@@ -107,7 +107,7 @@ def test_an_empty_context_never_looks_good(run, own, compactlab, tmp_path):
 
 
 def test_a_dry_run_names_what_would_run_and_what_fails_in_it(run, chat, bad, tmp_path, monkeypatch):
-    monkeypatch.setattr("compactlab.cli.dry_run.BUDGET", Budget(seconds=1e9))
+    monkeypatch.setattr("compactlab.cli.dry_run.BUDGET", Budget(seconds=1e9, share=1e9))
     for talk in ("one", "two"):
         chat(tmp_path / "talks" / f"{talk}.jsonl")
     bad(tmp_path / "talks" / "three.jsonl")
