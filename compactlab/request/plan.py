@@ -36,7 +36,7 @@ from compactlab.sim.models.model import Catalogue
 from compactlab.sim.models.pricing import known_models
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.strategies.catalogue import forget
-from compactlab.strategies.line_up import DEFAULT_STRATEGIES, written_out
+from compactlab.strategies.line_up import DEFAULT_STRATEGIES, line_up_of, written_out
 from compactlab.strategies.summarizers.catalogue import controls
 
 Given = Conversation | Seeded | str | Path
@@ -73,7 +73,8 @@ def plan(
     inputs, skipped = sources(named, seeds, strict=chosen["strict"])
     if seeds * len(held) + len(inputs) > MOST_SOURCES:
         raise UsageError(TOO_MANY_SOURCES)
-    compared = tuple(map(planned_strategy, written_out(several(strategies, (Strategy, str)))))
+    wanted = several(strategies, (Strategy, str))
+    compared = tuple(map(planned_strategy, written_out(wanted)))
     check_specs(compared)
     asker = asker or asker_of(
         chosen["answers"], chosen["ask"], chosen["budget"], chosen["models_file"]
@@ -93,6 +94,7 @@ def plan(
         bounds_of(compared, recorded=recorded) if bounds else (),
         distance_of(chosen["distance"]),
         windows if len(windows) > 1 else (),
+        line_up_of(wanted),
     )
 
 

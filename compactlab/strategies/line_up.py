@@ -92,6 +92,18 @@ _OTHERS = (
 ALL_STRATEGIES = DEFAULT_STRATEGIES + _OTHERS
 
 
+def line_up_of(strategies: Iterable[object]) -> str:
+    """Return the word for strategies that are named together; "" for others.
+
+    Examples
+    --------
+    >>> line_up_of(DEFAULT_STRATEGIES), line_up_of(["all"]), line_up_of(["codex"])
+    ('default', 'all', '')
+    """
+    given = tuple(strategies)
+    return "default" if given == DEFAULT_STRATEGIES else ALL if given == (ALL,) else ""
+
+
 def written_out(strategies: Iterable[T | str]) -> list[T | str]:
     """Return strategies, with ``all`` replaced by all of them.
 

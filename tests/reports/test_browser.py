@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree
 
 import pytest
 
@@ -227,12 +228,30 @@ def test_who_never_compacted_is_told_of_the_chosen_conversation(page: Page) -> N
 
 
 def test_compactions_are_those_of_the_chosen_conversation(page: Page) -> None:
-    shown = page.locator("#part-1 .compactions .views").first.locator("details")
+    place = page.locator("#part-1 .compactions")
     for name, count in (("talk-18", 2), ("talk-19", 2), ("talk-03", 0), ("talk-18", 2)):
         page.locator(".conversation select").select_option(label=f"{name} (claude-code)")
-        assert shown.count() == count
-        assert all(f"on {name} " in each for each in shown.locator("summary").all_inner_texts())
-        assert page.locator("#part-1 .compactions .none").is_visible() == (count == 0)
+        own = place.locator("optgroup[label='This conversation'] option").all_inner_texts()
+        assert len(own) == count
+        assert all(f"on {name} " in each for each in own)
+        assert place.locator(".none").is_visible() == (count == 0)
+        assert place.locator("option").count() == 4
+        assert place.locator(".view:visible").count() == 1
+
+
+def test_one_compaction_is_open_at_a_time_and_each_has_an_address(page: Page) -> None:
+    place = page.locator("#part-1 .compactions")
+    seen = []
+    for _ in range(4):
+        assert place.locator("details[open]").count() == place.locator(".view:visible").count() == 1
+        seen.append(place.locator(".view:visible").get_attribute("id"))
+        place.get_by_role("button", name="Next").click()
+    assert sorted(seen) == [f"part-1-compaction-{n}" for n in (1, 2, 3, 4)]
+    place.locator("select").select_option(index=2)
+    assert place.locator(".view:visible").get_attribute("id") == seen[2]
+    page.evaluate("location.hash = '#part-1-compaction-2'")
+    place.locator("#part-1-compaction-2[open]").wait_for()
+    assert place.locator(".view:visible").get_attribute("id") == "part-1-compaction-2"
 
 
 def test_a_panel_tells_the_call_that_is_pointed_at(page: Page) -> None:
@@ -413,3 +432,96 @@ def test_a_name_is_text_and_nothing_else(opened: Open, tmp_path: Path) -> None:
     assert page.locator("script:not([type='application/json'])").count() == 1
     assert page.locator("[onload], [onerror], [onmouseover], [onfocus]").count() == 0
     assert page.locator("a:not([href^='#'])").count() == 0
+
+
+CLIP = ("clipboard-read", "clipboard-write")
+PASTED = "navigator.clipboard.readText()"
+
+
+def test_a_chart_is_copied_as_svg_and_its_figures_as_csv(opened: Open, path: Path) -> None:
+    page = opened(path, color_scheme="dark", permissions=CLIP)
+    page.get_by_role("button", name="Open all parts").click()
+    chart = page.locator("#part-1-classes")
+    assert chart.locator("a.link").get_attribute("href") == "#part-1-classes"
+    chart.get_by_role("button", name="Copy SVG").click()
+    chart.get_by_role("button", name="Copied").wait_for()
+    drawn = ElementTree.fromstring(page.evaluate(PASTED))
+    assert "keep_none" in "".join(drawn.itertext())
+    text = ElementTree.tostring(drawn, encoding="unicode")
+    assert "var(" not in text  # colours are what they stand for, on white paper
+    assert 'class="' not in text
+    assert 'fill="white"' in text
+    chart.get_by_role("button", name="Copy CSV").click()
+    assert page.evaluate(PASTED).startswith("strategy,")
+    panels = page.locator("figure", has=page.locator(".panels"))
+    panels.get_by_role("button", name="Copy CSV").click()
+    head, *lines = page.evaluate(PASTED).split("\n")
+    heads = 'strategy,first call,last call,"largest prompt, tokens","largest cache miss, tokens"'
+    assert head == heads
+    assert "recency_buffer,1,1,200,200" in lines
+    panels.get_by_role("button", name="Copy SVG").click()
+    panels.get_by_role("button", name="Copied").wait_for()
+    grid = ElementTree.fromstring(page.evaluate(PASTED))
+    assert len(grid.findall("{*}svg")) == page.locator(".panel").count()
+
+
+def test_without_a_clipboard_a_copy_is_shown_to_be_taken(opened: Open, path: Path) -> None:
+    page = opened(path)
+    page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error()); }")
+    chart = page.locator(".front figure")
+    chart.get_by_role("button", name="Copy CSV").click()
+    chart.locator("textarea").wait_for()
+    assert chart.locator("textarea").input_value().startswith("strategy,drawn as,")
+
+
+@pytest.mark.parametrize("touch", [False, True])
+def test_a_head_says_what_it_means_to_keys_and_to_a_touch(
+    opened: Open, path: Path, *, touch: bool
+) -> None:
+    page = opened(path, has_touch=touch)
+    page.locator("#part-1-strategies").evaluate("(part) => { part.parentNode.open = true; }")
+    head = page.locator(f"{MAIN} thead button", has_text="cost").first
+    if touch:
+        head.tap()
+    else:
+        head.focus()
+    bubble = page.locator(".bubble")
+    bubble.wait_for()
+    assert "Cost of all requests" in bubble.inner_text()
+    assert "cost_usd in CSV and JSON" in bubble.inner_text()
+    page.keyboard.press("Escape")
+    assert bubble.is_hidden()
+
+
+def test_on_a_phone_no_column_is_empty_and_no_button_lies_on_the_title(
+    opened: Open, path: Path
+) -> None:
+    page = opened(path, 390)
+    page.get_by_role("button", name="Open all parts").click()
+    cells = page.locator(".view:visible .sides td:visible")
+    boxes = [each.bounding_box() for each in cells.all()]
+    assert boxes
+    assert all(box and box["width"] > 300 for box in boxes)  # each as wide as the screen
+    title = page.locator("h1").bounding_box()
+    for button in page.locator(".theme, .all").all():
+        box = button.bounding_box()
+        assert title
+        assert box
+        assert box["y"] + box["height"] <= title["y"]
+
+
+def test_a_page_of_nineteen_strategies_opened_entirely_is_fifteen_thousand_pixels_high(
+    opened: Open, tmp_path: Path
+) -> None:
+    """As many as the default, over one conversation; the built-in one is measured by hand."""
+    runs = [make("keep_all()", KEPT)]
+    for n in range(19):
+        run = held(make, f"a_strategy_{n}()", "one", 3, 2, 1)
+        run.metrics |= {"amnesia_goal": 0.2, "forward_need": 0.5, "cost_with_recovery_usd": 1.0 + n}
+        runs.append(run)
+    write(store(*runs), tmp_path / "report.html")
+    page = opened(tmp_path / "report.html")
+    page.get_by_role("button", name="Open all parts").click()
+    page.wait_for_selector(".conversation .controls")
+    assert page.evaluate("document.documentElement.scrollHeight") <= 15_000
+    assert page.locator(".view:visible").count() == 1

@@ -71,7 +71,7 @@ def test_the_view_says_what_was_lost_and_who_needed_it() -> None:
         "Before call 3: 5 messages with 32 tokens became 2 with 31.",
         "1 message kept (10 tokens), 4 messages removed (22 tokens) and 1 message written (21 "
         "tokens).",
-        "1 fact was lost and needed later: size thing: size-7x7 (call 4, lag <1k).",
+        "1 fact was lost and needed later: size thing: size-7x7 (call 4, distance <1k).",
     )
 
 
@@ -95,7 +95,7 @@ def test_what_left_stands_beside_what_was_written_instead() -> None:
     (written,) = pairs[0].right
     assert (written.title, written.deed, written.size) == ("user · text", "written", "21 tokens")
     assert written.text == SUMMARY.replace("\n\n", "\n")
-    assert [fact.told for fact in pairs[0].left[2].missed] == ["call 4 needed it, lag <1k"]
+    assert [fact.told for fact in pairs[0].left[2].missed] == ["call 4 needed it, distance <1k"]
 
 
 def test_of_many_facts_some_are_named_and_the_others_counted() -> None:
@@ -121,8 +121,8 @@ def test_the_lag_of_a_need_is_named_where_the_store_has_it() -> None:
     lags = VIEWS.columns["missed_lag"].array([["20000"], []])
     view = view_of(Rows({**rows.columns, "missed_lag": lags}, 0, 2), {})
     assert view is not None
-    assert view.losses == "1 fact was lost and needed later: key: value (call 3, lag ≥20k)"
-    assert view.pairs[0].left[0].missed[0].told == "call 3 needed it, lag ≥20k"
+    assert view.losses == "1 fact was lost and needed later: key: value (call 3, distance ≥20k)"
+    assert view.pairs[0].left[0].missed[0].told == "call 3 needed it, distance ≥20k"
 
 
 def test_system_blocks_are_no_messages_but_their_tokens_count() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from compactlab.reports.charts.catalogue import FORMS
 from compactlab.reports.charts.drawing import canvas, free_standing, svg, width_of
-from compactlab.reports.charts.kit import WIDTH, Sheet
+from compactlab.reports.charts.kit import WIDTH, Sheet, Values
 from compactlab.reports.render.text import shorten
 from compactlab.sim.core.files import replace_file
 
@@ -196,6 +196,8 @@ class Chart:
     short: str = ""  # the subject in names of files
     scope: str = ""  # the comparison in one line, for standalone pictures
     narrow: Figure | None = field(default=None, repr=False, compare=False)  # for small screens
+    # What is drawn, as a table: heads with their units, and then rows.
+    values: Values = field(default=(), repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):

@@ -35,6 +35,8 @@ Floats = NDArray[np.float64]
 Align = Literal["left", "center", "right"]
 Colours = Mapping[str, str]
 """Names of colours by spec."""
+Values = Sequence[Sequence[object]]
+"""Rows of a table; the first one has the heads."""
 
 # A sheet: a figure with its key at the top, measured in points.
 
@@ -241,6 +243,17 @@ class Unit(NamedTuple):
     across: int = 6
     upright: int = 6
 
+    @property
+    def sign(self) -> str:
+        """The unit as heads have it."""
+        return "%" if self.name == "share" else self.name
+
+    def number(self, value: float) -> float | None:
+        """A figure as axes have it, so shares in percent; None for NaN."""
+        if math.isnan(value):
+            return None
+        return 100 * value if self.name == "share" else float(value)
+
     def full(self, value: float) -> str:
         """A figure with its unit."""
         text = show(value, self.name)
@@ -415,6 +428,20 @@ def spread(axes: Axes, given: Sequence[Floats]) -> None:
     mark(axes, [(float(np.median(v)), n) for n, v in many], "|", "ink", 9.0, markeredgewidth=1.6)
     few = [(float(x), n) for n, v in enumerate(given) if len(v) < FEW for x in v]
     mark(axes, few, "o", "sky", 4.5, markeredgewidth=0)
+
+
+SPREAD: Sequence[object] = ("strategy", "figure", "statistic", "value")
+
+
+def spread_values(label: str, figure: str, values: Floats, unit: Unit) -> Values:
+    """What :func:`spread` draws of a row, under the heads :data:`SPREAD`."""
+    if len(values) < FEW:
+        return [[label, figure, "one compaction", unit.number(x)] for x in values]
+    shares = {f"{share}th percentile": share for share in (5, 25, 75, 95)} | {"median": 50}
+    return [
+        [label, figure, name, unit.number(float(np.percentile(values, share)))]
+        for name, share in sorted(shares.items(), key=lambda pair: pair[1])
+    ]
 
 
 class Piece(NamedTuple):

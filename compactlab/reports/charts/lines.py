@@ -25,6 +25,7 @@ from compactlab.reports.charts.kit import (
     KeyEntry,
     Sheet,
     Unit,
+    Values,
     across,
     measure,
     recall,
@@ -84,6 +85,20 @@ class Lines(NamedTuple):
     what: str
     unit: Unit
     names: Sequence[str] = ()
+
+    @property
+    def values(self) -> Values:
+        """The points of each line, with the ends of its band."""
+        rows: list[Sequence[object]] = []
+        for curve in self.curves:
+            for n, (x, y) in enumerate(zip(curve.xs, curve.ys, strict=True)):
+                if not math.isnan(y):
+                    at = self.names[int(x)] if self.names else x
+                    band = map(self.unit.number, curve.band[n] if curve.band else ())
+                    rows.append([curve.label, at, self.unit.number(y), *band])
+        banded = any(curve.band for curve in self.curves)
+        ends = ["lower end of the band", "upper end of the band"] * banded
+        return [["strategy", self.title, self.what, *ends], *rows]
 
 
 def named(given: Sequence[Curve]) -> list[Curve]:
@@ -192,7 +207,7 @@ def _draw(axes: Axes, curve: Curve, number: int, marks: bool) -> None:
 # The number of points of a line: more for coloured ones.
 _LOUD, _QUIET = 100, 40
 _CAPTION = (
-    "The cost of the conversation up to and including each call, in dollars, with side calls. A "
+    "The cost of the conversation up to and including each call, in dollars, with summary calls. A "
     "jump is a call with a large prompt that missed the cache, or the request for a summary."
 )
 
@@ -225,7 +240,9 @@ def cumulative(
     calls = dict.fromkeys(round(last * (n + 1) / _PLACES) for n in range(_PLACES))
     drawn = _drawn(lines, {n: f"up to call {n:,}" for n in calls if n}, width)
     title = "Cumulative cost"
-    return Chart(name, title, _CAPTION, drawn, "cumulative", "conversation", subject)
+    return Chart(
+        name, title, _CAPTION, drawn, "cumulative", "conversation", subject, values=lines.values
+    )
 
 
 def _paid(row: Row, run: Run, colour: str, place: int) -> Curve:
@@ -287,7 +304,8 @@ def by_lag(
     if (lines := recall_by_distance(comparison, colours)) is None:
         return None
     caption = _LAGGED.format(bands=_LAG_BANDS if any(line.band for line in lines.curves) else "")
-    return Chart(name, "Recall by distance", caption, _over_names(lines, width), "lag")
+    drawn, title = _over_names(lines, width), "Recall by distance"
+    return Chart(name, title, caption, drawn, "lag", values=lines.values)
 
 
 def _lagged(comparison: Comparison, row: Row, colours: Colours) -> Curve | None:
@@ -320,8 +338,8 @@ def by_round(
     if (lines := recall_by_compactions(comparison, colours)) is None:
         return None
     caption = _SURVIVED + (_BANDS if any(line.band for line in lines.curves) else "")
-    title = "Recall by number of compactions"
-    return Chart(name, title, caption.strip(), _over_names(lines, width), "survival")
+    title, drawn = "Recall by number of compactions", _over_names(lines, width)
+    return Chart(name, title, caption.strip(), drawn, "survival", values=lines.values)
 
 
 def _over_names(lines: Lines, width: float) -> Figure:

@@ -24,6 +24,7 @@ from compactlab.reports.charts.kit import (
     KeyEntry,
     Sheet,
     Unit,
+    Values,
     mark,
     measure,
 )
@@ -135,7 +136,26 @@ def pareto(
         + (_BROKEN if broken else "")
         + (_BARS.format(reference=subject.reference) if subject.reference else "")
     )
-    return Chart(name, "Cost and recall", caption, wide, "pareto", "front", narrow=narrow)
+    return Chart(
+        name, "Cost and recall", caption, wide, "pareto", "front", narrow=narrow,
+        values=_values(subject),
+    )  # fmt: skip
+
+
+def _values(subject: TradeOff) -> Values:
+    """The place of each mark with the ends of its bars; of bounds, the recall of their lines."""
+    rows: list[Sequence[object]] = []
+    for row in subject.rows:
+        x, y = _place(row)
+        spans: list[float | None] = []
+        bar = subject.intervals.get(row.spec, (None, None))
+        for unit, ends in zip((USD, PERCENT), bar, strict=True):
+            spans += map(unit.number, ends) if ends else (None, None)
+        rows.append([row.label, "mark", USD.number(x), PERCENT.number(y), *spans])
+    lines = [[r.label, "line", None, PERCENT.number(r.recall or 0.0)] for r in subject.bounds]
+    bars = [f"{e} of 95 % interval, {u.sign}" for u in (USD, PERCENT) for e in ("start", "end")]
+    cost = _COST.format(each=_each(subject.rows[0]))
+    return [["strategy", "drawn as", cost, _RECALL, *bars], *rows, *lines]
 
 
 def _drawn(
@@ -228,7 +248,7 @@ def marks_key(rows: Sequence[Row]) -> list[KeyEntry]:
     """The key of the marks in the chart."""
     entries = (
         (any(row.exceeds_window for row in rows), "exceeds the window", "mark", "o-"),
-        (any(row.faulty for row in rows), "invalid prompts", "mark", "s"),
+        (any(row.faulty for row in rows), "API would reject", "mark", "s"),
         (any(row.bound for row in rows), "bound", "mark", "D-"),
         (True, "Pareto front", "line", ""),
     )

@@ -10,7 +10,16 @@ from compactlab.reports.analysis.columns import ARROWS
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, tip, width_of
-from compactlab.reports.charts.kit import NAME_SIZE, ROW, WIDTH, Sheet, recall, row_names
+from compactlab.reports.charts.kit import (
+    NAME_SIZE,
+    PERCENT,
+    ROW,
+    TIMES,
+    WIDTH,
+    Sheet,
+    recall,
+    row_names,
+)
 from compactlab.reports.render.text import MINUS, percent
 from compactlab.sim.metrics import METRICS
 
@@ -113,7 +122,7 @@ _TYPES = {
     "amnesia_proposal": ("pro-", "posal"),
 }
 _CONTINUITY = {
-    "verbatim_recency": ("verbatim", "recency"),
+    "verbatim_recency": ("recent", "messages", "kept"),
     "forward_need": ("forward", "need"),
     "structural_validity": ("structural", "validity"),
     "reference_closure": ("reference", "closure"),
@@ -124,7 +133,7 @@ _CONTINUITY = {
     "drift_identifiers": ("drift of", "identifiers"),
 }
 _RECALLED = (
-    "Fact recall by type: the share of the facts due, of each type, that the prompt still holds, "
+    "Recall by type: the share of the facts due, of each type, that the prompt still holds, "
     "summed over the calls of a run, as the mean over the conversations that have such facts. "
     "Darker cells have higher recall. An empty cell: no fact of this type was due."
 )
@@ -139,28 +148,38 @@ _PROFILE = (
 
 def by_type(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
     """Show the share of facts held, by type; None without facts."""
-    drawn = _table(comparison, _TYPES, width)
-    return Chart(name, "Recall by type of fact", _RECALLED, drawn, "type") if drawn else None
+    return _chart(comparison, _TYPES, width, name, "Recall by type of fact", _RECALLED, "type")
 
 
 def continuity(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
     """Show the main figures of continuity; None if there are none."""
-    drawn = _table(comparison, _CONTINUITY, width)
-    return Chart(name, "Continuity", _PROFILE, drawn, "continuity") if drawn else None
+    return _chart(comparison, _CONTINUITY, width, name, "Continuity", _PROFILE, "continuity")
 
 
-def _table(
-    comparison: Comparison, headings: Mapping[str, tuple[str, ...]], width: float
-) -> Figure | None:
-    columns = []
+def _chart(
+    comparison: Comparison,
+    headings: Mapping[str, tuple[str, ...]],
+    width: float,
+    *texts: str,
+) -> Chart | None:
+    """A chart; ``texts``: name, title, caption and kind."""
+    name, title, caption, kind = texts
+    columns: list[ShadedColumn] = []
+    labels = ("strategy", *(row.label for row in comparison.rows))
+    values: list[list[object]] = [[each] for each in labels]
     for metric, heading in headings.items():
-        values = [_value(row, metric) for row in comparison.rows]
-        if not all(map(math.isnan, values)):
-            columns.append(_column(metric, heading, values))
+        known = [_value(row, metric) for row in comparison.rows]
+        if not all(map(math.isnan, known)):
+            columns.append(_column(metric, heading, known))
+            unit = PERCENT if METRICS[metric].unit == "share" else TIMES
+            values[0].append(" ".join(columns[-1].heading).replace("- ", ""))
+            for line, value in zip(values[1:], known, strict=True):
+                line.append(unit.number(value))
     if not columns:
         return None
     with canvas():
-        return shaded_table([row.label for row in comparison.rows], columns, width)
+        drawn = shaded_table([row.label for row in comparison.rows], columns, width)
+    return Chart(name, title, caption, drawn, kind, values=values)
 
 
 def _value(row: Row, metric: str) -> float:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import Point, canvas, tip, width_of
-from compactlab.reports.charts.kit import WIDTH, Align, Colours, KeyEntry, Sheet
+from compactlab.reports.charts.kit import WIDTH, Align, Colours, KeyEntry, Sheet, Values
 from compactlab.reports.charts.names import distinct_labels
 from compactlab.reports.render.text import clean, counted, shorten
 
@@ -61,7 +61,13 @@ def sensitivity(
             sheet.text((start + 4, top - 4), _PANELS[metric], "muted", size=8.5)
             _panel(sheet, (start, width, top), own, shared)
     title = "Ranks by model and summariser"
-    return Chart("sensitivity", title, _caption(shown), sheet.figure, "sensitivity")
+    ranked = [(f"{_PANELS[m]}: {c}", own) for m, every in shown.items()
+              for c, own in zip(shared.columns, every, strict=True)]  # fmt: skip
+    heads = ["strategy", *(head for head, _ in ranked)]
+    values: Values = [[shared.labels[spec], *(own[spec] for _, own in ranked)] for spec in specs]
+    return Chart(
+        "sensitivity", title, _caption(shown), sheet.figure, "sensitivity", values=[heads, *values]
+    )
 
 
 def comparable(comparisons: Sequence[Comparison]) -> list[Comparison]:

@@ -15,6 +15,7 @@ from compactlab.reports.charts.kit import (
     CALLS,
     FEW,
     HEAD,
+    SPREAD,
     STEPS,
     TIMES,
     USD,
@@ -22,6 +23,7 @@ from compactlab.reports.charts.kit import (
     Floats,
     KeyEntry,
     Unit,
+    Values,
     compactions_of,
     mark,
     measure,
@@ -30,6 +32,7 @@ from compactlab.reports.charts.kit import (
     row_tips,
     rows,
     spread,
+    spread_values,
     write_beside,
 )
 from compactlab.reports.charts.palette import light
@@ -75,7 +78,12 @@ def loops(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | No
             write_beside(axes, index, _added(row), 92)
         write_beside(axes, -1, "recovery adds, USD", 92)
         row_tips(axes, list(map(_loops, closed)))
-    return Chart(name, "Cost with recovery", _LOOPS_CAPTION, sheet.figure, "loops")
+    bills: Values = [
+        [row.label, *(row.value(m) for m in (_OPEN, _BEST, _worst(row)))] for row in closed
+    ]
+    heads = ["strategy", *(f"{entry.text}, USD" for entry in _LOOPS_KEY)]
+    title = "Cost with recovery"
+    return Chart(name, title, _LOOPS_CAPTION, sheet.figure, "loops", values=[heads, *bills])
 
 
 def loops_key(closed: Sequence[Row]) -> Sequence[KeyEntry]:
@@ -190,8 +198,16 @@ def spikes(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | N
             _write_counts(right, index, f"{each.number:,}", f"{percent(each.never_even)}%")
         _write_counts(right, -1, "number", "no break-even")
         row_tips(left, [each.told(label) for label, each in shown])
+    values: list[Sequence[object]] = [SPREAD]
+    for (label, each), ratio, even in zip(shown, ratios, paid, strict=True):
+        values += [
+            *spread_values(label, "spike, times", ratio, TIMES),
+            *spread_values(label, "break-even, calls", even, CALLS),
+            [label, "compactions", "number", each.number],
+            [label, "no break-even, %", "share", 100 * each.never_even],
+        ]
     title = "Cache-miss spike and break-even of compactions"
-    return Chart(name, title, _CAPTION, sheet.figure, "spikes", "spikes")
+    return Chart(name, title, _CAPTION, sheet.figure, "spikes", "spikes", values=values)
 
 
 def _read(row: Row) -> _Compactions | None:

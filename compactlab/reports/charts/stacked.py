@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from compactlab.reports.analysis.aggregate import causes_of
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.charts.chart import Chart
+from compactlab.reports.charts.chart import Chart, Section
 from compactlab.reports.charts.drawing import canvas
-from compactlab.reports.charts.kit import PERCENT, TOKENS, USD, WIDTH, Piece, Unit, bars
+from compactlab.reports.charts.kit import PERCENT, TOKENS, USD, WIDTH, Piece, Unit, Values, bars
 from compactlab.reports.charts.palette import cause_colours
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
 # Cost by class of tokens: one bar per strategy, one piece per class.
 
@@ -26,13 +26,13 @@ _CLASSES: Looks = {
     "cost_write_usd": ("cache write", "vermillion", ""),
     "cost_input_usd": ("plain input", "orange", "striped"),
     "cost_output_usd": ("output", "grey", ""),
-    "side_cost_usd": ("side calls", "purple", "dotted"),
+    "side_cost_usd": ("summary calls", "purple", "dotted"),
 }
 _CLASSES_CAPTION = (
     "The cost of each strategy by class of tokens: dollars summed over conversations, of each the "
-    "mean of its replays. Cache write includes storage where a provider bills it. Side calls are "
-    "requests of the strategy itself, such as for summaries, with all their classes. The parts of "
-    "a bar add up to the cost."
+    "mean of its replays. Cache write includes storage where a provider bills it. Summary calls "
+    "are requests of the strategy itself, such as for summaries, with all their classes. The parts "
+    "of a bar add up to the cost."
 )
 
 
@@ -44,6 +44,13 @@ class Stack(NamedTuple):
     unit: Unit
     title: str
     end: float | None = None
+
+    @property
+    def values(self) -> Values:
+        """The pieces of each bar."""
+        parts = [[self.unit.number(value) for value in piece.values] for piece in self.pieces]
+        heads = [f"{piece.name}, {self.unit.sign}" for piece in self.pieces]
+        return [["strategy", *heads], *zip(self.names, *parts, strict=True)]
 
 
 def cost_by_class(comparison: Comparison) -> Stack | None:
@@ -58,12 +65,8 @@ def cost_by_class(comparison: Comparison) -> Stack | None:
 
 def classes(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
     """Draw the cost of each strategy by class of tokens."""
-    drawn = _drawn(cost_by_class(comparison), width)
-    return (
-        Chart(name, "Cost by class of tokens", _CLASSES_CAPTION, drawn, "classes", "cost")
-        if drawn
-        else None
-    )
+    title = "Cost by class of tokens"
+    return _chart(cost_by_class(comparison), width, name, title, _CLASSES_CAPTION, "classes")
 
 
 def _stack(
@@ -78,11 +81,15 @@ def _stack(
     return Stack([row.label for row in rows], pieces, unit, title, end)
 
 
-def _drawn(stack: Stack | None, width: float) -> Figure | None:
+def _chart(stack: Stack | None, width: float, *texts: str) -> Chart | None:
+    """A chart; ``texts``: name, title, caption and kind."""
+    name, title, caption, kind = texts
     if stack is None:
         return None
     with canvas():
-        return bars(*stack[:-1], end=stack.end, width=width)
+        drawn = bars(*stack[:-1], end=stack.end, width=width)
+    section: Section = "memory" if kind == "states" else "cost"
+    return Chart(name, title, caption, drawn, kind, section, values=stack.values)
 
 
 # Cache misses by cause: one bar per strategy, one piece per cause.
@@ -106,12 +113,8 @@ def misses_by_cause(comparison: Comparison) -> Stack | None:
 
 def breakdown(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
     """Draw the cache-miss tokens of each strategy by cause."""
-    drawn = _drawn(misses_by_cause(comparison), width)
-    return (
-        Chart(name, "Cache-miss tokens by cause", _CAUSES_CAPTION, drawn, "causes", "cost")
-        if drawn
-        else None
-    )
+    title = "Cache-miss tokens by cause"
+    return _chart(misses_by_cause(comparison), width, name, title, _CAUSES_CAPTION, "causes")
 
 
 def ordered(causes: Sequence[Mapping[str, int]]) -> list[str]:
@@ -154,5 +157,5 @@ def states_of_facts(comparison: Comparison) -> Stack | None:
 
 def occupancy(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
     """Draw the states of facts under each strategy."""
-    drawn = _drawn(states_of_facts(comparison), width)
-    return Chart(name, "States of facts", _STATES_CAPTION, drawn, "states") if drawn else None
+    stack = states_of_facts(comparison)
+    return _chart(stack, width, name, "States of facts", _STATES_CAPTION, "states")

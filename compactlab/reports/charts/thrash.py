@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from compactlab.reports.charts.kit import (
     CALLS,
     FEW,
     PERCENT,
+    SPREAD,
     STEPS,
     WIDTH,
     Floats,
@@ -24,6 +26,7 @@ from compactlab.reports.charts.kit import (
     panels,
     row_tips,
     spread,
+    spread_values,
     write_beside,
 )
 from compactlab.reports.charts.palette import light
@@ -94,8 +97,17 @@ def thrash(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | N
         for title, across in _COLUMNS:
             write_beside(right, -1, title, across)
         row_tips(left, [each.told(label) for label, each in shown])
+    values: list[Sequence[object]] = [SPREAD]
+    for label, each in shown:
+        values += [
+            *spread_values(label, "calls to the next compaction", each.intervals, CALLS),
+            *spread_values(label, "gain, %", np.maximum(each.gains, 0.0), PERCENT),
+            [label, "compactions per 100 calls", "mean", each.often],
+            [label, "gain below 10 %, %", "share", 100 * each.small],
+            [label, "by re-reads, %", "share", None if each.again is None else 100 * each.again],
+        ]
     title = "Compaction after compaction: interval and gain"
-    return Chart(name, title, _CAPTION, sheet.figure, "thrash", "spikes")
+    return Chart(name, title, _CAPTION, sheet.figure, "thrash", "spikes", values=values)
 
 
 def _read(row: Row) -> _Compactions | None:

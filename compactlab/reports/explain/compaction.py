@@ -40,7 +40,7 @@ _STATES = {
     "conflict": "an older value is there, too",
 }
 # The store's distances in words.
-_LAGS = {str(lag): f", lag {lag_from(lag)}" for lag in LAGS}
+_LAGS = {str(lag): f", distance {lag_from(lag)}" for lag in LAGS}
 
 Texts = Mapping[str, str]
 """Texts of messages that are not in the script, by their names in the store."""

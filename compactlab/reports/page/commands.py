@@ -56,7 +56,7 @@ def command(results: Results) -> str:
     computed, written = manifest.get("metrics", ()), manifest.get("tables", USUAL)
     seeds = len(manifest.get("seeds", ()))
     options: list[tuple[str, Iterable[Any]]] = [
-        ("strategies", specs(results)),
+        ("strategies", _named(results)),
         ("model", manifest.get("models", ())),
         ("models", ["FILE_OF_OWN_MODELS"] if manifest.get("own_models") else ()),
         ("churn", ["FILE_OF_CHURN"] if manifest.get("churn") else ()),
@@ -70,6 +70,15 @@ def command(results: Results) -> str:
     words = [f"--conversations {source}" for source in _conversations(manifest)]
     words += [f"--{option} {_quoted(value)}" for option, values in options for value in values]
     return " \\\n  ".join(["compactlab run", *words, *["--redact"] * bool(manifest.get("redact"))])
+
+
+def _named(results: Results) -> list[str]:
+    """The strategies as somebody would type them; nothing for the default ones."""
+    manifest, known = results.manifest, specs(results)
+    if set(known) == manifest.get("strategies", {}).keys() and manifest.get("line_up"):
+        return [] if manifest["line_up"] == "default" else [manifest["line_up"]]
+    own = manifest.get("own_strategies", ())
+    return [spec if spec in own else label(results, spec) for spec in known]
 
 
 def recordings(results: Results) -> str:

@@ -182,9 +182,11 @@ def pane(
 ) -> Pane:
     """Serialise the conversations of a comparison, in order, until the budget is used up."""
     specs = _specs(listing)
+    # Of a single conversation, the table of all strategies has the same figures.
+    alone = len(listing) == 1
     texts: list[str] = []
     for each in listing:
-        text = in_script(_conversation(results, each, colours, specs))
+        text = in_script(_conversation(results, each, colours, specs, alone=alone))
         budget -= len(text)
         if texts and budget < 0:
             break
@@ -193,7 +195,7 @@ def pane(
         {"label": label(results, spec), "colour": colours[spec], "chief": spec in chief}
         for spec in specs
     ]
-    heads = [[head.title, head.key, head.better] for head in _HEADS]
+    heads = [] if alone else [[h.title, h.key, h.better, h.meaning] for h in _HEADS]
     head = f'{{"strategies":{in_script(strategies)},"heads":{in_script(heads)},"conversations":['
     text = f"{head}{','.join(texts)}]}}"
     left_out = len(listing) - len(texts)
@@ -209,12 +211,18 @@ def _specs(listing: Sequence[Conversation]) -> dict[str, int]:
 
 
 def _conversation(
-    results: Results, each: Conversation, colours: Mapping[str, str], specs: Mapping[str, int]
+    results: Results,
+    each: Conversation,
+    colours: Mapping[str, str],
+    specs: Mapping[str, int],
+    *,
+    alone: bool,
 ) -> dict[str, Any]:
     runs = [
-        [specs[run.strategy], *_look(row), *_run(run), *map(_written_cell, row.cells[1:])]
+        [specs[run.strategy], *_look(row), *_run(run),
+         *map(_written_cell, () if alone else row.cells[1:])]
         for run, row in figures_of(results, each, colours)
-    ]
+    ]  # fmt: skip
     return {"title": each.title, "about": each.about, "windows": each.windows, "runs": runs}
 
 

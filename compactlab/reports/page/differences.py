@@ -58,7 +58,7 @@ _EXPLORED = (
     "These figures were not declared beforehand, so they are exploratory. Bold: statistically "
     "significant at 5%, after Benjamini and Hochberg over all figures of these strategies. "
     "Costs are in percent, shares in points, all other figures in their own unit for one "
-    "conversation: the mean, and of write spikes the median."
+    "conversation: the mean, and of cache-write spikes the median."
 )
 
 

@@ -41,6 +41,7 @@ from compactlab.reports.render.text import clean, dollars, exact, plain
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
+from compactlab.sim.metrics import METRICS
 from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.models.pricing import Charge, prices_of
 from compactlab.sim.models.rates import MILLION, Rates
@@ -330,8 +331,9 @@ def _table(
     known: Sequence[tuple[Row, Priced]], colours: Mapping[str, str], shown: Sequence[int]
 ) -> Table:
     """The replayed bill, the cheapest first."""
-    heads = (Column("strategy"), Column("cost, USD", key="cost_usd"),
-             *(Column(CLASSES[place], key=_DOLLARS[place]) for place in shown))  # fmt: skip
+    titles = {"cost_usd": "cost, USD", **{_DOLLARS[place]: CLASSES[place] for place in shown}}
+    keyed = (Column(title, key=key, meaning=METRICS[key].meaning) for key, title in titles.items())
+    heads = (Column("strategy"), *keyed)
     rows = []
     for row, each in known:
         values = [each.cost(), *(float(each.bill[place]) for place in shown)]

@@ -8,6 +8,7 @@ from compactlab.reports.analysis.columns import FigureColumn, marks
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.render.document import Cell, Column, Key, Table, TableRow
 from compactlab.reports.render.text import MINUS, clean, exact, plain
+from compactlab.sim.metrics import METRICS
 
 STRATEGY = Column("strategy")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -30,8 +31,7 @@ def figures(
         row_of(row, colours, cells_of(columns, row, best), roles.get(row.spec, ()))
         for row in sorted(comparison.lines, key=lambda row: row.bound)
     ]
-    heads = [head_of(column, column.meaning) for column in columns]
-    return Table((STRATEGY, *heads), tuple(rows), ordered="cost_usd")
+    return Table((STRATEGY, *map(head_of, columns)), tuple(rows), ordered="cost_usd")
 
 
 def telling(
@@ -47,9 +47,11 @@ def _telling(column: FigureColumn, rows: Sequence[Row]) -> bool:
     return column.key in _ALWAYS or len(known) >= _MOST * len(rows)
 
 
-def head_of(column: FigureColumn, meaning: str = "") -> Column:
-    """The header of a column of figures; its arrow stays with the last word."""
-    title = column.heading
+def head_of(column: FigureColumn) -> Column:
+    """The header of a column of figures with its meaning; its arrow stays with the last word."""
+    title, meaning = column.heading, column.meaning
+    if column.key in METRICS:
+        meaning += f"\n{column.key} in CSV and JSON"
     for arrow in "↓↑":
         title = title.replace(f" {arrow}", f"{_NO_BREAK}{arrow}")
     return Column(title, key=column.key, better=column.better, meaning=meaning)

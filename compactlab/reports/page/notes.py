@@ -184,7 +184,7 @@ def legend(compared: Sequence[Comparison]) -> list[str]:
         return []
     meanings = {
         OVER: "exceeds the context window on some calls. A provider would reject these calls, so "
-        "its cost and its fact recall cannot be attained.",
+        "its cost and its recall cannot be attained.",
         NULL: "a bound (null strategy), not a candidate.",
         FAULTY: "a provider would reject more of its calls than are torn in the log as it was "
         f"sent (keep_all shows them), by more than {100 * FAULT_MARGIN:.0f} in 100 calls: a tool "
@@ -201,7 +201,7 @@ def legend(compared: Sequence[Comparison]) -> list[str]:
     carried = "".join(map(marks, rows))
     return [
         f"{ARROWS_MEAN}. Dollars, tokens and counts are sums over conversations{averaged}; "
-        "prefix reuse and exceeds window are shares of all tokens and calls; write spike is a "
+        "cache hit rate and exceeds window are shares of all tokens and calls; the spike is a "
         "median; the other shares are means over conversations.",
         *(f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in carried),
     ]

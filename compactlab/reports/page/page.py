@@ -10,9 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from compactlab.reports.analysis.advice import agreement
-from compactlab.reports.analysis.aggregate import combined_by
-from compactlab.reports.analysis.columns import ARROWS, TIMES
-from compactlab.reports.analysis.comparison import Comparison, comparisons, label
+from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.scope import model_names, told_apart, window
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.palette import COLOURS
@@ -47,7 +45,6 @@ from compactlab.reports.render.document import (
 )
 from compactlab.reports.render.text import capitalised, clean, counted
 from compactlab.sim.core.files import replace_file
-from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
 
 # The origin of the results, and how to reproduce them.
@@ -64,7 +61,7 @@ _DEFAULTS = {
 _SHOWN_ELSEWHERE = {
     "strategies", "strategies_code", "sources", "source_keys", "source_seeds", "engines",
     "conditions", "breaks", "sees_future", "flushes", "metrics",
-    "used",
+    "used", "compactlab", "prices", "tokenizer", "bounds", "caps", "controls", "line_up",
 }  # fmt: skip
 
 
@@ -108,7 +105,10 @@ def _written(value: Any) -> str:
 # The page itself.
 
 # In their order on the page: later scripts use definitions of earlier ones.
-_SCRIPTS = ("report.js", "tips.js", "drawing.js", "conversation.js", "explorer.js")
+_SCRIPTS = (
+    "report.js", "tips.js", "drawing.js", "copy.js", "compactions.js", "conversation.js",
+    "explorer.js",
+)  # fmt: skip
 # Up to this many conversations and strategies are named per error; JSON and CSV have all.
 _NAMED = 20
 # Up to this many conversations are listed with their digests.
@@ -118,13 +118,18 @@ _INTRODUCTION = (
     "conversations are replayed under each strategy: what it costs with the prompt cache, and "
     "which needed facts its prompts still hold. Whether the task is solved is not measured."
 )
+_ABOUT = (
+    "An agent sends its whole conversation to the model with every call, until it no longer fits. "
+    "Compaction replaces a part of it by something shorter, such as a summary; when and how, a "
+    "strategy decides. Cost is computed from the prompt of each call. Recall is the share of the "
+    "facts that a call needs long after they were stated, and that its prompt still holds.",
+    "The head of a column says what its figures mean: point at it, tap it, or go there with the "
+    "Tab key. The documentation has a table of all metrics (`docs/metrics-table.md`), also of "
+    "those that only CSV and JSON show; `compactlab list metrics` prints it.",
+)
 _NO_PAIR = (
     "No two comparisons are over the same conversations and differ only in the model or the "
     "summariser. So it is unknown whether the recommendation depends on them."
-)
-_RATIOS = (
-    f"“{TIMES}” before the name of a strategy is the cost over the cost of that strategy, the "
-    "reference, on the same conversations."
 )
 
 
@@ -175,7 +180,7 @@ def _blocks(results: Results, wanted: str | None) -> Iterator[Block]:
         )
     yield from _failed(results)
     yield Heading("About these results", 2, "about")
-    yield _meanings()
+    yield sentences(_ABOUT, "quiet", bullets=False)
     yield _provenance(results, compared)
 
 
@@ -207,18 +212,6 @@ def _failed(results: Results) -> Iterator[Block]:
         ))  # fmt: skip
 
 
-def _meanings() -> Folded:
-    heads = _words("figure", "unit", "better", "meaning", "of a run", "of a strategy")
-    table = Table(heads, rows(
-        [f"`{key}`", m.unit, f"{m.better} {ARROWS[m.better]}", m.meaning, m.of_run,
-         combined_by(key)]
-        for key, m in METRICS.items()
-    ))  # fmt: skip
-    blocks = (table, sentences([_RATIOS], "quiet", bullets=False))
-    about = "the definition of every figure"
-    return Folded("What the figures mean", blocks, "meaning", about)
-
-
 def _provenance(results: Results, compared: Sequence[Comparison]) -> Folded:
     about = "versions, prices, settings, digests, and the command to run this again"
     blocks = (Terms(tuple(facts(results, compared))), *_origins(results))
@@ -226,13 +219,16 @@ def _provenance(results: Results, compared: Sequence[Comparison]) -> Folded:
 
 
 def _origins(results: Results) -> Iterator[Block]:
+    known = specs(results)
+    if known:
+        yield Heading("Command to run this again", 4)
+        yield Code(tuple(command(results).splitlines()))
+        if needed := recordings(results):
+            yield sentences([f"The folder of recordings needs: {needed}."], "quiet", bullets=False)
     yield Terms(tuple(origin(results)))
-    if not (known := specs(results)):
+    if not known:
         return
-    table = Table(
-        _words("label", "spec"), rows([name(label(results, spec)), name(spec)] for spec in known)
-    )
-    yield Folded("Strategies with all settings", (table,))
+    yield Folded("Strategies with all settings", (Code(tuple(map(clean, known))),))
     seen = {(run.conversation, run.scenario): run for run in results.runs if run.strategy}
     cells = rows(
         [name(each), name(form), name(run.title), name(run.digest)]
@@ -243,7 +239,3 @@ def _origins(results: Results) -> Iterator[Block]:
     rest = [f"and {more:,} more, which `compactlab report --format csv` names"] if more > 0 else []
     listing = (table, sentences(rest, "quiet", bullets=False)) if rest else (table,)
     yield Folded("Conversations and their digests", listing)
-    yield Heading("Command to run this again", 4)
-    yield Code(tuple(command(results).splitlines()))
-    if needed := recordings(results):
-        yield sentences([f"The folder of recordings needs: {needed}."], "quiet", bullets=False)

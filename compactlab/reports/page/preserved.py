@@ -14,7 +14,7 @@ from compactlab.reports.render.document import Block, Cell, Column, Heading, Tab
 from compactlab.reports.render.text import with_interval
 
 _HEADS = {
-    "recall": "share of needs at the lag that the prompt meets",
+    "recall": "share of needs at this distance that the prompt meets",
     "exposure": "share of needs that is missed with summaries without content: the strategy's loss",
     "loss given exposure": "misses with these summaries over misses without content",
     "effect preserved": "one less that",

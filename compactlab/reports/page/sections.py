@@ -27,10 +27,7 @@ from compactlab.reports.page.conversations import (
 )
 from compactlab.reports.page.differences import differences, few
 from compactlab.reports.page.explorer import explorer
-from compactlab.reports.page.figures import (
-    figures,
-    telling,
-)
+from compactlab.reports.page.figures import figures, head_of, telling
 from compactlab.reports.page.headlines import Headline, headlines
 from compactlab.reports.page.notes import notes
 from compactlab.reports.page.picks import shown
@@ -38,23 +35,23 @@ from compactlab.reports.page.preserved import preserved
 from compactlab.reports.page.verdict import certainty, reasons
 from compactlab.reports.page.views import BUDGET as ROOM
 from compactlab.reports.page.views import Compactions, views
+from compactlab.reports.render import csv
 from compactlab.reports.render.document import (
     Block,
     Cell,
-    Column,
     Custom,
     Folded,
     Heading,
     Key,
     Sentences,
     Table,
-    TableRow,
     Terms,
     name,
     sentences,
 )
 from compactlab.reports.render.document import Chart as Drawing
-from compactlab.reports.render.text import MINUS, capitalised, clean, counted, show
+from compactlab.reports.render.html import short
+from compactlab.reports.render.text import MINUS, capitalised, clean, counted
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.store.results import Results
 
@@ -63,17 +60,17 @@ _FEW = 9
 # How many strategies replace a missing front.
 _INSTEAD = 4
 
+# Figures that the table of what summaries preserve has with their intervals.
+_PRESERVED = {"exposure", "preserved_random", "preserved_oracle"}
+
 Colours = Mapping[str, str]
 
 _READING = (
-    "Bold: the best figure of a usable strategy. “Write spike” has no best figure, because a "
-    "strategy that compacts at every call has no calls without compaction to compare with.",
-    "“reference”: the strategy that the others are compared with. “advised”: the cheapest usable "
-    "strategy that costs no more than the reference and is shown to recall enough. “Pareto front”: "
-    "no other usable strategy is better in cost and in fact recall; of those with an equal recall, "
-    "to a tenth of a point, the verdict names only the cheapest.",
-    "Recommended are only usable strategies that compacted at least once; controls and "
-    "`as_recorded` are excluded.",
+    "Bold: the best figure of a usable strategy; the spike has none, because a strategy that "
+    "compacts at every call has no other calls to compare with. “reference”: the strategy that the "
+    "others are compared with. “advised”: the cheapest usable strategy that costs no more than the "
+    "reference and is shown to recall enough; it compacted at least once. “Pareto front”: no other "
+    "usable strategy is better in cost and in recall.",
 )
 _RECOVERY = (
     "Recovery (fetching, asking and correcting) is simulated in the closed loop. It moves later "
@@ -94,11 +91,11 @@ _COMPACTIONS = (
     "✕ marks facts that a later call needed and did not have."
 )
 # The description of each part.
-_ALL = "every figure; a click on a column sorts"
+_ALL = "every figure; a click on a column sorts, and its head says what it means"
 _TESTED = "interval, adjusted p and non-inferiority, conversation by conversation"
 _COST = "what the money is paid for, and why tokens missed the cache"
 _SPIKES = "the cache-miss spike, its break-even, and how soon the next compaction comes"
-_RECALL = "by lag, by type and by number of compactions, and what missed facts cost"
+_RECALL = "by distance, by type and by number of compactions, and what missed facts cost"
 _CALLS = "One conversation, call by call"
 _CONVERSATION = "the context of any conversation, its cumulative cost and its figures"
 _COMPACTION = "message by message: what was kept and cut, and which facts were lost"
@@ -167,7 +164,7 @@ def section(
     title = "What a compaction costs at once"
     yield from _part(title, _SPIKES, charts.get("spikes", ()), anchor, "spikes")
     memory = (*charts.get("memory", ()), *_memory(comparison, colours, advice))
-    yield from _part("Fact recall and recovery", _RECALL, memory, anchor, "memory")
+    yield from _part("Recall and recovery", _RECALL, memory, anchor, "memory")
     if listing:
         panes = tuple(charts.get("conversation", ()))
         yield from _conversation(
@@ -209,8 +206,10 @@ def _part(
 
 
 def _deciding(advice: Advice, colours: Colours) -> Table:
-    """The deciding figures as on the terminal, with the colours of the charts."""
+    """The deciding figures as on the terminal, with meanings and the colours of the charts."""
     table = deciding(advice)
+    meanings = {each.key: head_of(each).meaning for each in columns(advice.comparison)}
+    heads = (replace(head, meaning=meanings.get(head.key, "")) for head in table.columns)
     rows = (
         replace(
             line,
@@ -219,7 +218,7 @@ def _deciding(advice: Advice, colours: Colours) -> Table:
         )
         for line, (row, _) in zip(table.rows, shown(advice), strict=True)
     )
-    return replace(table, rows=tuple(rows), ordered="cost_usd")
+    return replace(table, columns=tuple(heads), rows=tuple(rows), ordered="cost_usd")
 
 
 def _with_minus(cell: Cell | str) -> Cell | str:
@@ -246,15 +245,20 @@ def _tested(
 def _compactions(shown: Compactions, anchor: str) -> Iterator[Block]:
     if shown.shown:
         about = sentences([_COMPACTIONS], "quiet", bullets=False)
-        blocks = (about, Custom("compactions.html.j2", shown))
+        blocks = (about, Custom("compactions.html.j2", replace(shown, name=anchor)))
         title = "One compaction, before and after"
         yield from _part(title, _COMPACTION, blocks, anchor, "compaction")
 
 
 def drawing(chart: Chart) -> Drawing:
-    """Convert a chart to a drawing."""
+    """Convert a chart to a drawing; the script draws those of a conversation again."""
     markup, narrow = chart.markup(), chart.narrow_markup()
-    return Drawing(chart.title, markup, chart.caption, chart.kind, narrow=narrow)
+    values = () if chart.section == "conversation" else chart.values
+    cells = ([short(c) if isinstance(c, float) else c for c in row] for row in values)
+    return Drawing(
+        chart.title, markup, chart.caption, chart.kind, narrow=narrow, anchor=chart.name,
+        values=csv.write(cells),
+    )  # fmt: skip
 
 
 def _strategies(
@@ -264,23 +268,14 @@ def _strategies(
     anchor: str,
     legend: Sequence[str],
 ) -> Iterator[Block]:
-    """The table of all strategies, its legend, and the rules that they break."""
+    """The table of all strategies, and its legend."""
     shown, left_out = telling(columns(comparison), comparison)
     empty = f"Columns without figures for most strategies are left out: {', '.join(left_out)}. "
     missing = [f"{empty}CSV and JSON have them."] if left_out else []
     table = figures(comparison, colours, shown, roles(advice))
     reading = sentences([*notes(comparison), *legend, *missing, *_READING])
-    broken = {row.label: row.breaks for row in comparison.rows if row.breaks}
-    rules: tuple[Block, ...] = ()
-    if broken:
-        pairs = tuple(
-            (name(label), ". ".join(f"{clean(r)}: {clean(why)}" for r, why in sorted(own.items())))
-            for label, own in sorted(broken.items())
-        )
-        title = f"Rules of the contract that strategies break on purpose: {len(pairs)} strategies"
-        rules = (Folded(title, (Terms(pairs),)),)
     title = f"All {counted(len(comparison.strategies), 'strategy')}"
-    yield from _part(title, _ALL, (table, reading, *rules), anchor, "strategies")
+    yield from _part(title, _ALL, (table, reading), anchor, "strategies")
 
 
 def roles(advice: Advice) -> dict[str, tuple[str, ...]]:
@@ -296,26 +291,25 @@ def roles(advice: Advice) -> dict[str, tuple[str, ...]]:
 
 
 def _memory(comparison: Comparison, colours: Colours, advice: Advice) -> Iterator[Block]:
-    shown, _ = telling(columns(comparison, MEMORY), comparison)
+    known, _ = telling(columns(comparison, MEMORY), comparison)
+    kept = tuple(preserved(comparison, colours))
+    # What another table has is not shown again.
+    others = {column.key for column in columns(comparison)} | (_PRESERVED if kept else set())
+    shown = [column for column in known if column.key not in others]
     if shown and comparison.rows:
         table = figures(comparison, colours, shown, roles(advice))
         about = sentences([_RECOVERY], "quiet", bullets=False)
         yield Folded("Figures of recall and recovery", (table, about))
-    if kept := tuple(preserved(comparison, colours)):
+    if kept:
         yield Folded("What summaries preserve", kept)
 
 
 def _causes(comparison: Comparison) -> Iterator[Block]:
-    """The legend of the chart of causes, with the amount of each."""
-    counts = [causes_of(row.runs) for row in comparison.rows]
-    rows = []
-    for cause in ordered(counts):
-        tokens = show(sum(each[cause] for each in counts), "tokens")
-        colour, pattern = cause_colours()[cause]
-        rows.append(TableRow((cause, tokens, CAUSES[cause]), key=Key(colour, pattern)))
-    if rows:
-        heads = (Column("cause"), Column("tokens, all strategies"), Column("meaning", words=True))
-        yield Table(heads, tuple(rows))
+    """What the causes in the chart mean."""
+    causes = list(ordered([causes_of(row.runs) for row in comparison.rows]))
+    keys = tuple(Key(*cause_colours()[cause]) for cause in causes)
+    if causes:
+        yield Terms(tuple((cause, CAUSES[cause]) for cause in causes), keys)
 
 
 def _views(

@@ -16,7 +16,7 @@ from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 
 # Characters of all views of a page: it shall stay under 1 MB.
-BUDGET = 90_000
+BUDGET = 200_000
 # Characters of markup around a message, and around a view.
 _AROUND, _ABOUT = 220, 800
 
@@ -42,6 +42,7 @@ class Compactions:
     others: tuple[Compaction, ...] = ()
     idle: tuple[str, ...] = ()  # labels of strategies that never compacted the first conversation
     left_out: int = 0  # runs whose compaction did not fit
+    name: str = "part-1"  # prefix of the ids of its parts
 
     @property
     def shown(self) -> tuple[Compaction, ...]:

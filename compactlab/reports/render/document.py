@@ -149,6 +149,8 @@ class Chart:
     kind: str = ""
     keys: tuple[Key, ...] = ()
     narrow: str = ""  # another drawing, for small screens
+    anchor: str = ""  # its address on the page
+    values: str = ""  # what it shows, as CSV
 
 
 @dataclass(frozen=True)
@@ -160,9 +162,10 @@ class Code:
 
 @dataclass(frozen=True)
 class Terms:
-    """Terms with their meanings or values."""
+    """Terms with their meanings or values; those of a chart have its keys."""
 
     pairs: tuple[tuple[str, str], ...]
+    keys: tuple[Key, ...] = ()
 
 
 @dataclass(frozen=True)

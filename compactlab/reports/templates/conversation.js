@@ -18,7 +18,7 @@ const panelFor = (run, shown, point) => {
   const show = (n) => {
     const known = n >= 0 && n < bins;
     place(known ? n : -1);
-    const [first, last] = [n * run.step + 1, Math.min((n + 1) * run.step, run.calls)];
+    const [first, last] = callsOf(run, n);
     const calls = first === last ? `call ${first}` : `calls ${first}–${last}`;
     const size = `${tokens(run.sizes[n] ?? 0)} prompt tokens, ${tokens(run.misses[n] ?? 0)} missed the cache`;
     const words = `${calls}: ${size}; ${dollars(run.costs[n] ?? 0)} USD up to here`;
@@ -68,9 +68,9 @@ const cellOf = ([words, value, best]) => {
 // order that the reader has chosen in the table before.
 const tableOf = (heads, runs, sorted) => {
   const row = make("tr", {}, make("th", { scope: "col" }, "strategy"));
-  for (const [title, key, better] of heads) {
-    const head = make("th", { scope: "col", title: key }, title);
-    head.dataset.better = better;
+  for (const [title, key, better, meaning] of heads) {
+    const head = make("th", { scope: "col", className: "noted", title: meaning }, title);
+    Object.assign(head.dataset, { key, better });
     if (key === "cost_usd") head.setAttribute("aria-sort", "ascending");
     row.append(head);
   }
@@ -78,10 +78,22 @@ const tableOf = (heads, runs, sorted) => {
     make("tr", { className: run.quiet ? "quiet" : "" }, nameOf(run), ...run.cells.map(cellOf)));
   const table = make("table", { className: "figures" }, make("thead", {}, row), make("tbody", {}, ...lines));
   sortable(table);
-  const again = sorted && [...row.cells].find((head) => head.title === sorted.title);
+  for (const head of row.querySelectorAll(".noted")) noted(head);
+  const again = sorted && [...row.cells].find((head) => head.dataset.key === sorted.dataset.key);
   if (again) sortBy(table, again, sorted.getAttribute("aria-sort"));
   return make("div", { className: "wide" }, table);
 };
+
+// What the panels and the lines show, a row for each place along their axis.
+const callsOf = (run, n) => [n * run.step + 1, Math.min((n + 1) * run.step, run.calls)];
+const sizesOf = (runs) => [
+  ["strategy", "first call", "last call", "largest prompt, tokens", "largest cache miss, tokens"],
+  ...runs.flatMap((run) => run.sizes.map((size, n) => [run.label, ...callsOf(run, n), Math.round(size), Math.round(run.misses[n])])),
+];
+const costsOf = (runs) => [
+  ["strategy", "up to call", "cumulative cost, USD"],
+  ...runs.flatMap((run) => run.costs.map((cost, n) => [run.label, callsOf(run, n)[1], Number(cost.toPrecision(7))])),
+];
 
 const numbersOf = (data, wanted) =>
   [...data.strategies.keys()].filter((n) => wanted(data.strategies[n]));
@@ -128,23 +140,11 @@ const choices = (data, state, changed) => {
   return make("div", { className: "controls" },
     make("p", {}, "Conversation: ", ...(many ? [search, " "] : []), select, " ",
       button("Previous", step(-1)), " ", button("Next", step(1))),
-    make("p", {}, "Strategies: ", button("Pareto front and controls", only((each) => each.chief)), " ",
+    make("p", {}, "Strategies: ", button("Pareto front and bounds", only((each) => each.chief)), " ",
       button("All", only(() => true)), " ", button("None", only(() => false))),
     make("details", {},
       make("summary", {}, "Select strategies"),
       make("div", { className: "boxes" }, ...labels)));
-};
-
-// The compactions that are shown are those of the chosen conversation first.
-const follow = (place, title) => {
-  const [own, others] = place.closest("section").querySelectorAll(".views");
-  if (!own) return;
-  for (const view of [...own.children, ...others.children]) {
-    (view.dataset.conversation === title ? own : others).append(view);
-  }
-  own.parentNode.querySelector(".none").hidden = own.children.length > 0;
-  const idle = own.parentNode.querySelector("[data-idle]");
-  if (idle) idle.hidden = idle.dataset.idle !== title;
 };
 
 const conversation = (place) => {
@@ -166,18 +166,26 @@ const conversation = (place) => {
       shown.call = call;
       for (const panel of panels) panel.tell(call);
     }));
-    const figure = (title, ...parts) => make("figure", {}, make("h4", {}, title), ...parts);
+    const figure = (title, values, ...parts) => {
+      const made = make("figure", {}, make("h4", {}, title), ...parts);
+      copies(made, () => asCsv(values));
+      return made;
+    };
     shownPart.replaceChildren(
       make("p", { className: "chosen" }, make("strong", {}, chosen.title), ` ${chosen.about}`),
       ...(drawn.length ? [
-        figure("Context size by call",
+        figure("Context size by call", sizesOf(drawn),
           make("div", { className: "panels" }, ...panels.map((panel) => panel.made))),
-        figure("Cumulative cost by call, USD", billOf(drawn, shown)),
+        figure("Cumulative cost by call, USD", costsOf(drawn), billOf(drawn, shown)),
       ] : [make("p", {}, "No strategy is selected.")]),
-      make("h4", {}, "Figures of this conversation"),
-      tableOf(data.heads, runs, shownPart.querySelector("[aria-sort]")),
+      ...(data.heads.length ? [
+        make("h4", {}, "Figures of this conversation"),
+        tableOf(data.heads, runs, shownPart.querySelector("[aria-sort]")),
+      ] : []),
     );
-    follow(place, chosen.title);
+    for (const each of place.closest("section").querySelectorAll(".compactions")) {
+      each.dispatchEvent(new CustomEvent("conversation", { detail: chosen.title }));
+    }
   };
   place.querySelector(".still").hidden = true;
   place.append(choices(data, state, changed), shownPart);

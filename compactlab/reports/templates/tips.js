@@ -1,12 +1,12 @@
-// What a chart tells of a place: to the pointer, and to the arrow keys once a chart has the focus.
+// What a chart tells of a place, and a label of itself: to the pointer, a touch and the keyboard.
 
 const bubble = make("div", { className: "bubble", hidden: true });
 bubble.setAttribute("role", "status");
 document.body.append(bubble);
+let again = null; // shows once more what the keyboard asked for, after the page has moved
 
-const tellOf = (place, x, y) => {
-  const [head, ...lines] = place.dataset.tip.split("\u2028");
-  bubble.replaceChildren(make("b", {}, head), ...lines.map((line) => make("div", {}, line)));
+const tell = ([head, ...lines], x, y) => {
+  bubble.replaceChildren(make(lines.length ? "b" : "div", {}, head), ...lines.map((line) => make("div", {}, line)));
   bubble.hidden = false;
   const { width, height } = bubble.getBoundingClientRect();
   const left = Math.min(Math.max(4, x + 14), innerWidth - width - 4);
@@ -15,23 +15,45 @@ const tellOf = (place, x, y) => {
   bubble.style.top = `${Math.max(4, top)}px`;
 };
 
-const silence = () => { bubble.hidden = true; };
+const silence = () => { bubble.hidden = true; again = null; };
+
+// A label with a note. Its title alone would be for a mouse only.
+const noted = (label) => {
+  const [words, stop] = [label.title.split("\n"), label.querySelector("button") ?? label];
+  label.removeAttribute("title");
+  if (stop === label) label.tabIndex = 0;
+  const show = () => {
+    const { left, bottom } = label.getBoundingClientRect();
+    tell(words, left - 14, bottom - 12);
+  };
+  label.addEventListener("pointerenter", show);
+  label.addEventListener("pointerleave", silence);
+  stop.addEventListener("click", show);
+  stop.addEventListener("focus", () => { show(); again = show; });
+  stop.addEventListener("blur", silence);
+  stop.addEventListener("keydown", (event) => { if (event.key === "Escape") silence(); });
+};
 
 // A title would be shown by the browser as well, and later.
 const telling = (drawing) => {
   const places = [...drawing.querySelectorAll(".tip")];
   if (!places.length) return;
+  const wordsOf = (place) => place.dataset.tip.split("\u2028");
   for (const place of places) {
     place.dataset.tip = place.textContent;
     place.replaceChildren();
-    place.addEventListener("pointermove", (event) => tellOf(place, event.clientX, event.clientY));
+    place.addEventListener("pointermove", (event) => tell(wordsOf(place), event.clientX, event.clientY));
     place.addEventListener("pointerleave", silence);
   }
   let at = -1;
+  const show = () => {
+    const box = places[at].getBoundingClientRect();
+    tell(wordsOf(places[at]), box.left + Math.min(box.width, 240) / 2, box.top + box.height / 2);
+  };
   const go = (n) => {
     at = (n + places.length) % places.length;
-    const box = places[at].getBoundingClientRect();
-    tellOf(places[at], box.left + Math.min(box.width, 240) / 2, box.top + box.height / 2);
+    show();
+    again = show;
     for (const place of places) place.classList.toggle("told", place === places[at]);
   };
   drawing.setAttribute("tabindex", "0");
@@ -46,5 +68,6 @@ const telling = (drawing) => {
   });
 };
 
+for (const label of document.querySelectorAll(".noted")) noted(label);
 for (const drawing of document.querySelectorAll("figure svg")) telling(drawing);
-addEventListener("scroll", silence, { passive: true });
+addEventListener("scroll", () => (again ? again() : silence()), { passive: true, capture: true });

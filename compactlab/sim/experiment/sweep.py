@@ -61,6 +61,7 @@ class Experiment:
     distance: int = 0  # distance at which reports state recall; 0: by the largest window
     # Several windows, in tokens, each of which narrows that of the models; else the setting's.
     windows: tuple[int, ...] = ()
+    line_up: str = ""  # the strategies in a word, if they were named in one: default, all
 
     def __post_init__(self) -> None:
         axes = (self.sources, self.strategies, self.models, self.windows, self.summarizers)
@@ -245,6 +246,7 @@ class Experiment:
             **({"window": list(self.windows)} if self.windows else {}),
             "summarizers": {c.written_by: c.writer for c in self.conditions if c.summarizer},
             "strategies": {strategy.spec: strategy.label for strategy in strategies},
+            "line_up": self.line_up,
             "bounds": {bound.spec: bound.label for bound in self.bounds},
             "distance": self.distance,
             "strategies_code": {c.strategy.spec: c.code for c in self.conditions},

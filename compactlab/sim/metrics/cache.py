@@ -12,7 +12,7 @@ _AUDIT = "rebuilt tokens of claude-cache-audit 0.1, on cache-miss tokens"
 _REUSE = "one less cache-miss tokens over prompt tokens, each summed over calls"
 
 
-@metric("share", "higher", _REUSE, _PAPER)
+@metric("share", "higher", _REUSE, _PAPER, label="cache hit rate")
 def prefix_reuse(data: RunData) -> float | None:
     """Share of all prompt tokens that were read from the cache.
 
@@ -37,7 +37,14 @@ def tokens_rewritten(data: RunData) -> int:
     )
 
 
-@metric("tokens", "lower", "median over compactions", limits=SIGNED, aggregation="median")
+@metric(
+    "tokens",
+    "lower",
+    "median over compactions",
+    limits=SIGNED,
+    aggregation="median",
+    label="cache-write spike after compaction",
+)
 def write_spike(data: RunData) -> float | None:
     """Cache misses of a compaction's call above the five calls before.
 

@@ -21,7 +21,7 @@ _LOST = "premium of a rebuild, as several tools compute it, on cache-miss tokens
 
 @metric("USD", "lower", OVER_REQUESTS, _ANTHROPIC, label="cost")
 def cost_usd(data: RunData) -> float:
-    """Cost of all requests: calls and side calls.
+    """Cost of all requests: calls and summary calls.
 
     Tokens of each billing class times the price of that class, at the date of the call and for the
     size of its whole prompt, from genai-prices. A call without a time is priced at the newest
@@ -30,15 +30,15 @@ def cost_usd(data: RunData) -> float:
     return math.fsum(data.costs) + side_cost_usd(data)
 
 
-@metric("USD", "lower", "sum over side calls", _ANTHROPIC, label="side calls")
+@metric("USD", "lower", "sum over summary calls", _ANTHROPIC, label="summary calls")
 def side_cost_usd(data: RunData) -> float:
-    """Cost of the side calls, part of ``cost_usd``."""
+    """Cost of the summary calls, part of ``cost_usd``."""
     return math.fsum(map(data.cost, data.side_calls))
 
 
 @metric("USD", "lower", OVER_CALLS, _ANTHROPIC)
 def cost_input_usd(data: RunData) -> float:
-    """Cost of tokens sent at the plain input price, part of ``cost_usd``; no side calls.
+    """Cost of tokens sent at the plain input price, part of ``cost_usd``; no summary calls.
 
     The sum of this, ``cost_read_usd``, ``cost_write_usd``, ``cost_output_usd`` and
     ``side_cost_usd`` is ``cost_usd``. On self-hosted servers, the cost of prefill is distributed
@@ -49,19 +49,19 @@ def cost_input_usd(data: RunData) -> float:
 
 @metric("USD", "lower", OVER_CALLS, _ANTHROPIC)
 def cost_read_usd(data: RunData) -> float:
-    """Cost of tokens read from the cache, part of ``cost_usd``; no side calls."""
+    """Cost of tokens read from the cache, part of ``cost_usd``; no summary calls."""
     return data.bill.read
 
 
 @metric("USD", "lower", OVER_CALLS, _ANTHROPIC)
 def cost_write_usd(data: RunData) -> float:
-    """Cost of writing the cache and of storing it, part of ``cost_usd``; no side calls."""
+    """Cost of writing the cache and of storing it, part of ``cost_usd``; no summary calls."""
     return data.bill.write
 
 
 @metric("USD", "neither", OVER_CALLS, _ANTHROPIC)
 def cost_output_usd(data: RunData) -> float:
-    """Cost of the model's answers, part of ``cost_usd``; no side calls."""
+    """Cost of the model's answers, part of ``cost_usd``; no summary calls."""
     return data.bill.output
 
 
@@ -148,9 +148,9 @@ def prompt_tokens_peak(data: RunData) -> int | None:
 # Costs above reading and appending, and whether compactions break even.
 
 
-@metric("USD", "lower", OVER_REQUESTS, _LOST, limits=SIGNED, label="avoidable")
+@metric("USD", "lower", OVER_REQUESTS, _LOST, limits=SIGNED, label="cache waste")
 def avoidable_cost_usd(data: RunData) -> float:
-    """Avoidable cache cost: the cost of cache-miss tokens above reading them.
+    """Cache waste: the cost of cache-miss tokens above reading them.
 
     It covers the cache-miss tokens of all causes but ``cold_start`` and ``append``, in calls and
     side calls: their cost less the cost of reading them, at the prices of the call's model, date
@@ -163,7 +163,7 @@ def avoidable_cost_usd(data: RunData) -> float:
     return math.fsum(data.avoidable_costs)
 
 
-@metric("USD", "lower", "sum over side calls of that purpose", _ANTHROPIC)
+@metric("USD", "lower", "sum over summary calls of that purpose", _ANTHROPIC)
 def summary_cost_usd(data: RunData) -> float:
     """Cost of the requests that make summaries.
 
@@ -173,7 +173,7 @@ def summary_cost_usd(data: RunData) -> float:
     return math.fsum(map(data.cost, data.summaries))
 
 
-@metric("tokens", "lower", "sum over side calls of that purpose", _ANTHROPIC)
+@metric("tokens", "lower", "sum over summary calls of that purpose", _ANTHROPIC)
 def tokens_summary(data: RunData) -> int:
     """Prompts and answers of the requests that make summaries."""
     return sum(call.usage.prompt + call.usage.output for call in data.summaries)
@@ -205,7 +205,7 @@ def dead_writes_usd(data: RunData) -> float:
 
 @metric("USD", "lower", "sum over compactions", _LOST, limits=SIGNED)
 def spike_avoidable_cost_usd(data: RunData) -> float:
-    """Avoidable cache cost of compactions' calls that the strategy caused.
+    """Cache waste of compactions' calls that the strategy caused.
 
     At each compaction's call, the part of ``avoidable_cost_usd`` whose cause is the change of the
     prompt (``compaction``, ``history_edit``, ``system_changed``): the summary, and all content that

@@ -123,7 +123,7 @@ def recall(data: RunData) -> Recall:
     ],
 )
 def _recall(data: RunData, lag: int) -> float | None:
-    """Share of the needs at a lag of {} tokens or more that the prompt meets.
+    """Share of the needs at a distance of {} tokens or more that the prompt meets.
 
     A need is a fact and a call of the script that uses it, while the fact is due. Its lag is the
     number of tokens of the log between the message that stated the fact last and the call, as the

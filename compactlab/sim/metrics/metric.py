@@ -16,7 +16,7 @@ Aggregation = Literal["sum", "mean", "median", "maximum", "minimum"]
 
 # Sources and aggregations that many metrics share.
 OWN = "own, docs/metrics.md"
-OVER_REQUESTS = "sum over calls and side calls"
+OVER_REQUESTS = "sum over calls and summary calls"
 OVER_CALLS = "sum over calls"
 # Beyond it nothing can be measured: a million sessions of a million tokens a call have less.
 MOST = 1e15

@@ -78,7 +78,7 @@ _RECENT = (
     Member("verbatim_recency_1", 1, "newest message"),
     Member("verbatim_recency_2", 2, "last two messages"),
     Member("verbatim_recency_5", 5, "last five messages"),
-    Member("verbatim_recency", RECENT, "last ten messages"),
+    Member("verbatim_recency", RECENT, "last ten messages", label="recent messages kept"),
 )
 
 

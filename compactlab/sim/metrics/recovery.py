@@ -44,7 +44,7 @@ def _cost(closed: RunData | None) -> float | None:
     return None if closed is None else fsum(map(closed.cost, closed.requests))
 
 
-@metric("USD per need", "lower", "sum over calls and side calls, over the sum of needs met", _LOOP)
+@metric("USD per need", "lower", f"{OVER_REQUESTS}, over the sum of needs met", _LOOP)
 def cost_per_kept_need_usd(data: RunData) -> float | None:
     """``cost_with_recovery_usd`` over the needs that were met in the end.
 

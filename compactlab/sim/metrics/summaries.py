@@ -36,13 +36,13 @@ def novelty(data: RunData) -> float | None:
     return novel / total if total else None
 
 
-@metric("summaries", "neither", "count of side calls of that purpose")
+@metric("summaries", "neither", "count of summary calls of that purpose")
 def summaries(data: RunData) -> int:
     """Summaries that were requested: side calls of purpose ``summary``."""
     return len(data.summaries)
 
 
-@metric("summaries", "lower", "count of side calls of that purpose", _SANITY)
+@metric("summaries", "lower", "count of summary calls of that purpose", _SANITY)
 def summaries_failed(data: RunData) -> int:
     """Summaries that fail a sanity check.
 

@@ -279,7 +279,7 @@ SPEED = Speed(
 )
 
 
-@metric("seconds", "lower", "sum over side calls of that purpose", _STALL)
+@metric("seconds", "lower", "sum over summary calls of that purpose", _STALL)
 def compaction_stall_s(data: RunData) -> float:
     """Seconds that a user waits for summaries, at a stated speed: simulated.
 

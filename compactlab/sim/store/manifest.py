@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -53,6 +53,7 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     redact: bool = False
     summarizers: dict[str, _Writer] = {}
     strategies: dict[str, str] = {}
+    line_up: Literal["", "default", "all"] = ""
     strategies_code: dict[str, str] = {}
     bounds: dict[str, str] = {}
     distance: Count = 0

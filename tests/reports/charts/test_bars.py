@@ -39,7 +39,7 @@ def test_classes_of_tokens_add_up_to_the_cost(small: Results, texts: Texts) -> N
         assert sum(pieces(chart, number)) == pytest.approx(row.value("cost_usd"))
     assert chart is not None
     labels = texts(chart.figure)
-    assert {"cache read", "cache write", "output", "side calls"} <= set(labels)
+    assert {"cache read", "cache write", "output", "summary calls"} <= set(labels)
     assert "plain input" not in labels  # nothing was
     assert "cost of all conversations, USD" in labels
 
