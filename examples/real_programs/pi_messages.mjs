@@ -20,8 +20,10 @@ export function messagesOf(sent, usage, stopReason = "stop") {
   return [{ role: "assistant", content, timestamp, stopReason, provider: "host", model: "host", usage }];
 }
 
-// What nobody has the text of is as long as its tokens say.
-const textOf = (part) => part.text || ".".repeat(4 * (part.size ?? 0));
+// What nobody has the text of is as long as its tokens say, and is no text for the summariser.
+const FILLER = "\u2800";
+const textOf = (part) => part.text || FILLER.repeat(4 * (part.size ?? 0));
+export const withoutFiller = (text) => text.replaceAll(FILLER, "");
 
 function parsed(text) {
   try {

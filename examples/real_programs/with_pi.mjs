@@ -7,7 +7,7 @@
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { ask, next, send } from "./host.mjs";
-import { messagesOf, told, usageOf, whole } from "./pi_messages.mjs";
+import { messagesOf, told, usageOf, whole, withoutFiller } from "./pi_messages.mjs";
 
 const [folder] = process.argv.slice(2);
 const scope = `${folder}/node_modules/@mariozechner`;
@@ -23,7 +23,7 @@ let asked = [];
 registerApiProvider({ api: "host", stream: summarise, streamSimple: summarise });
 function summarise(model, context, options) {
   const { messages, previous } = asked.shift();
-  const transcript = context.messages[0].content[0].text;
+  const transcript = withoutFiller(context.messages[0].content[0].text);
   const instructions = context.systemPrompt;
   // One request after the other: the host's next line is the reply to the last.
   const result = waiting.then(async () => {

@@ -9,7 +9,7 @@
 import { readFileSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { ask, next, send } from "./host.mjs";
-import { messagesOf, told, usageOf, whole } from "./pi_messages.mjs";
+import { messagesOf, told, usageOf, whole, withoutFiller } from "./pi_messages.mjs";
 
 const [folder] = process.argv.slice(2);
 const scope = `${folder}/node_modules/@earendil-works`;
@@ -91,8 +91,9 @@ function sessionOf(view, { entries, owner, summary }) {
     },
   });
   async function summarise(model, context, options) {
-    const [system, transcript] = ["system", "user"].map((role) => context.messages.find((m) => m.role === role).content).map((c) => (typeof c === "string" ? c : c[0].text));
-    const { tokens } = await ask("count", { text: transcript });
+    const [system, prompt] = ["system", "user"].map((role) => context.messages.find((m) => m.role === role).content).map((c) => (typeof c === "string" ? c : c[0].text));
+    const transcript = withoutFiller(prompt);
+    const tokens = (await ask("count", { text: transcript })).tokens + (prompt.length - transcript.length) / 4;
     if (tokens > view.window) return { stopReason: "error", errorMessage: `prompt is too long: ${tokens} tokens`, content: [], usage: NONE };
     const limit = clampMaxTokensToContext(model, context, model.maxTokens);
     const marked = options.cacheRetention !== "none";

@@ -255,6 +255,21 @@ def test_a_summary_that_was_cut_off_is_refused_and_paid_for(story, play):
         assert any(step.rewrite for step in steps) is rewrites
 
 
+def test_what_nobody_has_the_text_of_takes_room_in_a_request_too(story, play):
+    """As a message that stands for what was before the log: pi would send its text."""
+    told = story("ua" * 9)
+    hidden = Part("text", "", "opaque", (), size=5500)
+    first = msgspec.structs.replace(told.events[0], parts=(hidden,))
+    opaque = replace(told, events=(first, *told.events[1:]))
+    limits = []
+    for each in (told, opaque):
+        writer = Wordy()
+        play(each, NEW, window=10_000, summarizer=writer)
+        limits.append(writer.requests[0].max_tokens)
+    assert limits[0] > 4000
+    assert limits[1] == 1
+
+
 def test_a_window_without_room_for_a_summary_is_never_compacted(story, play):
     """pi leaves 4,096 tokens between a request and its answer."""
     steps = play(story("ua" * 9), replace(NEW, reserve_tokens=3000), window=4000).steps

@@ -221,23 +221,33 @@ _MARGIN, _SHARE, _AMPLE = 4096, 0.15, 32_768
 _OUTPUT = 16_384
 
 
-def longest_summary(text: str, window: int, output: int) -> int:
+def longest_summary(characters: int, window: int, output: int) -> int:
     """Return the limit of a summary: that of the model's answers, or what the window has left.
 
     As ``clampMaxTokensToContext`` (pi-ai 1.6.0). At least 1, which no summary fits into.
 
     Parameters
     ----------
-    text
-        The request.
+    characters
+        Of the request, in UTF-16 code units.
     window, output
         Tokens of the model's window and of its longest answer.
     """
-    size = math.ceil(_SYSTEM_CHARS / _CHARS) + math.ceil(utf16_length(text) / _CHARS)
+    size = math.ceil(_SYSTEM_CHARS / _CHARS) + math.ceil(characters / _CHARS)
     room = window - size - max(_MARGIN, math.ceil(size * _SHARE))
     if room < _AMPLE:
         room = min(_AMPLE, window - size - _MARGIN)
     return min(output, max(1, room))
+
+
+def textless(messages: Iterable[Message]) -> int:
+    """Count the tokens in messages whose text nobody has, which a request would hold, too."""
+    return sum(
+        min(part.size, RESULT_CHARS // 4) if message.role == "tool" else part.size
+        for message in messages
+        for part in message.parts
+        if part.type in ("text", "tool_result")
+    )
 
 
 class NoSummary(Exception):  # noqa: N818
@@ -284,8 +294,9 @@ class Scribe:
             transcript = self._written(messages, previous, headed)
         limit = math.floor(share * self.reserve)
         if follows(self.version, "summaries are not capped"):
-            text, model = f"{transcript}\n\n{instructions}", self.host.model
-            limit = longest_summary(text, self.host.window, model.max_output or _OUTPUT)
+            length = utf16_length(f"{transcript}\n\n{instructions}") + 4 * textless(messages)
+            output = self.host.model.max_output or _OUTPUT
+            limit = longest_summary(length, self.host.window, output)
         return SummaryRequest(
             tuple(messages),
             limit,
@@ -307,17 +318,17 @@ class Scribe:
 
     def _ask(self, request: SummaryRequest) -> list[Part]:
         strict, count = follows(self.version, "cut summaries are refused"), self.host.count
-        if strict and not self._fits(request):
+        if strict and not self._fits(request, textless(request.messages)):
             raise NoSummary
         summary = self.host.summarize(self.view, request)
         if strict and max(1, sum(map(count, summary))) >= request.max_tokens:
             raise NoSummary
         return lines(summary)
 
-    def _fits(self, request: SummaryRequest) -> bool:
-        """Whether the window has room for a request with a prompt of its own."""
+    def _fits(self, request: SummaryRequest, more: int = 0) -> bool:
+        """Whether the window has room for a request with a prompt of its own, and more tokens."""
         # Counting is skipped where possible: a token has at least one character.
-        text, window = request.transcript + request.instructions, self.host.window
+        text, window = request.transcript + request.instructions, self.host.window - more
         return len(text) <= window or self.host.count(text) <= window
 
 

@@ -148,8 +148,8 @@ def compaction(case: Case) -> Any:
 
 
 def limit(case: Case) -> Any:
-    text, window = "x" * case.input["characters"], case.input["contextWindow"]
-    return longest_summary(text, window, case.input["maxTokens"])
+    given = (case.input[name] for name in ("characters", "contextWindow", "maxTokens"))
+    return longest_summary(*given)
 
 
 def settings(case: Case) -> Any:
