@@ -224,6 +224,13 @@ def test_a_refused_prompt_that_is_larger_than_the_tail_is_summarised(story, sent
     assert prompts == ["summary-1 u3", "summary-1"]
 
 
+def test_the_system_prompt_counts_where_a_prompt_is_refused_before_any_compaction(story, sent):
+    told = story("ua", sizes={"u1": 4000}, system=39_500)
+    wide = replace(NEW, reserve_tokens=0, keep_recent_tokens=20_000)
+    assert sent(told, wide, window=40_000)[-1] == "summary-1"
+    assert sent(told, replace(wide, keep_recent_tokens=60_000), window=40_000)[-1] == "u1"
+
+
 def test_where_there_is_nothing_to_summarise_it_does_not_compact(story, play):
     told = story("uaua", sizes={"u1": 5000})
     for strategy, compacts in ((BEFORE, True), (NEW, False)):

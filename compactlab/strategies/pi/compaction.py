@@ -192,7 +192,11 @@ def _occasion(view: View, host: Host, rules: OnPi) -> Occasion | None:
         return None
     used = last_usage(host)
     prepared = prepare(
-        entries, keep, version, lambda m: used if answer >= 0 and m is before[answer] else None
+        entries,
+        keep,
+        version,
+        lambda m: used if answer >= 0 and m is before[answer] else None,
+        _front(view),
     )
     if prepared is None:
         return None
@@ -228,9 +232,13 @@ def _tokens(view: View, answer: int, host: Host) -> float | None:
         aborted = phase is Phase.AFTER_TURN and messages[answer].origin == "aborted"
         return used if fresh and not aborted and phase is not Phase.BEFORE_CALL else None
     if not fresh:
-        system = sum(utf16_length(part.text) + 4 * part.size for part in view.system)
-        return -(-system // 4) + messages.total(estimate_pictured)
+        return _front(view) + messages.total(estimate_pictured)
     return estimate_context(since, lambda _: None, estimate_pictured).tokens + (used or 0)
+
+
+def _front(view: View) -> int:
+    """Estimate the system prompt, as one message."""
+    return -(-sum(utf16_length(part.text) + 4 * part.size for part in view.system) // 4)
 
 
 def _before(view: View, host: Host) -> Messages:

@@ -235,7 +235,13 @@ class CutPoint(NamedTuple):
 
 
 def find_cut_point(
-    entries: Sequence[Entry], start: int, end: int, keep_recent_tokens: float, version: str
+    entries: Sequence[Entry],
+    start: int,
+    end: int,
+    keep_recent_tokens: float,
+    version: str,
+    *,
+    front: int = 0,
 ) -> CutPoint:
     """Cut so that about this many tokens are kept: ``findCutPoint`` (0.49.3 to 0.73.1).
 
@@ -251,8 +257,10 @@ def find_cut_point(
     exceeded = crossing < end
     other = cuts[-1] if exceeded and follows(version, "calls stay with large results") else cuts[0]
     cut = next((index for index in cuts if index >= crossing), other)
-    if exceeded and _is_recovery(entries[cut + 1 : end]):
-        cut += 1
+    if _is_recovery(entries[cut + 1 : end]):
+        # The system prompt, of so many estimated tokens, is the first entry of the session.
+        sizes = (estimate_pictured(entry.message) for entry in entries if entry.message)
+        cut += exceeded or (front > 0 and front + sum(sizes) >= keep_recent_tokens)
     wide = follows(version, "all roles count")
     while cut > start and _is_bare(entries[cut - 1], wide):
         cut -= 1
@@ -334,6 +342,7 @@ def prepare(
     keep_recent_tokens: float,
     version: str,
     reported: Callable[[Message], float | None],
+    front: int = 0,
 ) -> Preparation | None:
     """Decide what to summarise and what to keep: pi's ``prepareCompaction``.
 
@@ -348,7 +357,8 @@ def prepare(
     edited, before = follows(version, "edits"), entries[last] if last >= 0 else None
     shown = projected(entries) if edited else entries
     start = int(before is not None) if edited else _start(entries, last, version)
-    cut = find_cut_point(shown, start, len(shown), keep_recent_tokens, version)
+    front = 0 if before else front  # a compaction's entry holds the system prompt, too
+    cut = find_cut_point(shown, start, len(shown), keep_recent_tokens, version, front=front)
     if cut.first_kept >= len(shown) or not shown[cut.first_kept].id:
         return None
     end = cut.turn_start if cut.split else cut.first_kept
