@@ -8,8 +8,8 @@ from inline_snapshot import snapshot
 
 import compactlab
 from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.analysis.windows import sweeps
 from compactlab.reports.page.brief import brief, brief_markdown
-from compactlab.reports.page.windows import sweeps
 from compactlab.reports.render.text import NONE
 from compactlab.sim.store.results import Results
 

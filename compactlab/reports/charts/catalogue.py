@@ -27,6 +27,7 @@ CHARTS: Mapping[str, str] = {
     "context-by-call": "session",
     "cumulative-cost": "cumulative",
     "ranks": "sensitivity",
+    "cost-and-recall-by-window": "windows",
 }
 # Formats of files.
 FORMS = ("svg", "png", "pdf")

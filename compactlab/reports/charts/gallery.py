@@ -9,6 +9,7 @@ from pathlib import Path
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Case, Comparison, Row, case_of, comparisons
 from compactlab.reports.analysis.scope import scope, title_of, told_apart
+from compactlab.reports.analysis.windows import sweeps
 from compactlab.reports.charts.catalogue import CHARTS, NAMES, kinds_of, short_names, stem
 from compactlab.reports.charts.chart import USUAL, Chart, Look
 from compactlab.reports.charts.drawing import own_specs, strategy_colours
@@ -21,6 +22,7 @@ from compactlab.reports.charts.sessions import Panel, session
 from compactlab.reports.charts.setbacks import loops, spikes
 from compactlab.reports.charts.stacked import breakdown, classes, occupancy
 from compactlab.reports.charts.thrash import thrash
+from compactlab.reports.charts.windows import by_window
 from compactlab.reports.render.text import capitalised
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.results import Results
@@ -171,6 +173,11 @@ def _all(
             name = stem(NAMES[chart.kind], under, chart.short, taken)
             taken.add(name)
             yield replace(chart, name=name, scope=f"{capitalised(scope(comparison))}.")
+    for number, sweep in enumerate(sweeps(compared) if "windows" in kinds else (), 1):
+        if chart := by_window(sweep, colours, f"windows-{number}", width):
+            name = stem(NAMES[chart.kind], "", "", taken)
+            taken.add(name)
+            yield replace(chart, name=name)
     if "sensitivity" in kinds and (ranks := sensitivity(compared, colours, width)):
         yield replace(ranks, name=stem(NAMES[ranks.kind], "", "", taken))
 

@@ -10,6 +10,7 @@ from compactlab.reports.analysis.columns import against, recall_head
 from compactlab.reports.analysis.comparison import Comparison, Row, comparisons
 from compactlab.reports.analysis.scope import scope, told_apart
 from compactlab.reports.analysis.strength import points, signed
+from compactlab.reports.analysis.windows import sweeps
 from compactlab.reports.page import windows
 from compactlab.reports.page.bounds import bounds
 from compactlab.reports.page.commands import why
@@ -25,7 +26,6 @@ from compactlab.reports.page.notes import (
 )
 from compactlab.reports.page.picks import picks, shown
 from compactlab.reports.page.verdict import certainty, for_nothing, reasons, recorded
-from compactlab.reports.page.windows import sweeps
 from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.document import (
     Block,

@@ -12,9 +12,11 @@ from typing import Any
 from compactlab.reports.analysis.advice import agreement
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.scope import model_names, told_apart, window
+from compactlab.reports.analysis.windows import sweeps
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.charts.sensitivity import sensitivity
+from compactlab.reports.charts.windows import by_window
 from compactlab.reports.page import windows
 from compactlab.reports.page.commands import command, recordings, specs
 from compactlab.reports.page.conversations import BUDGET, must_be_there
@@ -190,9 +192,11 @@ def _across(compared: Sequence[Comparison], colours: Mapping[str, str]) -> Itera
     agreed = list(agreement(compared))
     tone: Tone = "strong" if agreed else "important"
     yield sentences(agreed or [_NO_PAIR], tone, bullets=False)
-    for sweep in windows.sweeps(compared):
+    for number, sweep in enumerate(sweeps(compared), 1):
         yield Heading(capitalised(windows.title(sweep)), 3)
         yield windows.table(sweep, colours)
+        if chart := by_window(sweep, colours, f"windows-{number}"):
+            yield drawing(chart)
     if chart := sensitivity(compared, colours):
         yield drawing(chart)
 
