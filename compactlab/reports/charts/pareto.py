@@ -219,14 +219,14 @@ def _limits(axes: Axes, subject: TradeOff, size: float) -> list[Box]:
         else:
             look: dict[str, Any] = {"linewidth": 0.9, "linestyle": (0, (1, 2)), "zorder": 1}
             axes.hlines(level, 0, 1, color=light("muted"), transform=transform, **look)
-        wide, (foot, head) = width_of(names, 0.9 * size), (y + above - 2, y + above + size)
+        wide, (foot, head) = width_of(names, size), (y + above - 2, y + above + size)
         sides = {1: (right - wide, foot, right, head), 0: (left + 4, foot, left + 4 + wide, head)}
         side = min(sides, key=lambda side: sum(_covers(sides[side], mark) for mark in marks))
         boxes.append(sides[side])
         axes.annotate(
             names, (side, at), xycoords=transform, xytext=(0 if side else 4, above),
             textcoords="offset points", ha="right" if side else "left", va="baseline",
-            fontsize=0.9 * size, color=light("muted"), gid=classed("name"), annotation_clip=False,
+            fontsize=size, color=light("muted"), gid=classed("bound"), annotation_clip=False,
         )  # fmt: skip
     return boxes
 
