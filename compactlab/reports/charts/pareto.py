@@ -137,7 +137,7 @@ def pareto(
         + (_BARS.format(reference=subject.reference) if subject.reference else "")
     )
     return Chart(
-        name, "Cost and recall", caption, wide, "pareto", "front", narrow=narrow,
+        name, "Cost and recall", caption.strip(), wide, "pareto", "front", narrow=narrow,
         values=_values(subject),
     )  # fmt: skip
 
