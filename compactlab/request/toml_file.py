@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -114,13 +115,14 @@ def _lines(path: str) -> dict[Place, int]:
         text = read_text(Path(path))
     except (OSError, ValueError):
         return numbers
+    opened: Counter[Place] = Counter()  # the tables of each list
     table: Place = ()
     for number, line in enumerate(text.splitlines(), 1):
         if header := _HEADER.match(line):
             table = _names(header[2])
             if header[1] == "[[":
-                times = sum(place[:-1] == table for place in numbers)
-                table = (*table, times)
+                opened[table] += 1
+                table = (*table, opened[table] - 1)
             numbers.setdefault(table, number)
         elif key := _KEY.match(line):
             numbers.setdefault((*table, *_names(key[1])), number)
