@@ -174,10 +174,10 @@ def _all(
             taken.add(name)
             yield replace(chart, name=name, scope=f"{capitalised(scope(comparison))}.")
     for number, sweep in enumerate(sweeps(compared) if "windows" in kinds else (), 1):
-        if chart := by_window(sweep, colours, f"windows-{number}", width):
-            name = stem(NAMES[chart.kind], "", "", taken)
+        if swept := by_window(sweep, colours, f"windows-{number}", width):
+            name = stem(NAMES[swept.kind], "", "", taken)
             taken.add(name)
-            yield replace(chart, name=name)
+            yield replace(swept, name=name)
     if "sensitivity" in kinds and (ranks := sensitivity(compared, colours, width)):
         yield replace(ranks, name=stem(NAMES[ranks.kind], "", "", taken))
 
