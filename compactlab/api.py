@@ -102,6 +102,9 @@ class Results(Runs):
 
         return as_latex(self)
 
+    def __repr__(self) -> str:
+        return f"Results({len(self.runs)} runs, {len(self.failed)} failed)"
+
     def _repr_html_(self) -> str:
         from compactlab.reports.page.summary import as_html
 

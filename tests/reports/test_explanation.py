@@ -153,14 +153,17 @@ def test_whether_a_compaction_has_paid(removed: int, saved: float, told: str) ->
     [
         (
             {"recall_20k": 0.85, "recall_10k": 0.9, "recall_40k": 0.7},
-            "fact recall at a lag of 20,000 tokens or more: 85.0% (≥10k 90.0%, ≥40k 70.0%); miss "
-            "rate, all needs: 4.2%",
+            "fact recall at a distance of 20,000 tokens or more: 85.0% (≥10k 90.0%, ≥40k 70.0%); "
+            "miss rate, all needs: 4.2%",
         ),
         (
             {"recall_5k": 0.95, "recall_2k": 0.99},
-            "fact recall at a lag of 5,000 tokens or more: 95.0%; miss rate, all needs: 4.2%",
+            "fact recall at a distance of 5,000 tokens or more: 95.0%; miss rate, all needs: 4.2%",
         ),
-        ({}, "fact recall: no fact is needed at a lag of 1,000 tokens; miss rate, all needs: 4.2%"),
+        (
+            {},
+            "fact recall: no fact is needed at a distance of 1,000 tokens; miss rate, all needs: 4.2%",
+        ),
     ],
 )
 def test_after_the_cost_comes_recall_at_a_long_lag(known: dict[str, float], told: str) -> None:

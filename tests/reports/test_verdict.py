@@ -47,7 +47,7 @@ def test_what_was_run_is_neither_recommended_nor_denied(make: Make, store: Store
         )
     )
     first = verdict(comparison)[0]
-    assert "no candidate strategy kept every prompt valid and within the context window" in first
+    assert "no strategy kept every prompt valid and within the context window" in first
     assert "(as_recorded did)" in first
     assert "The nearest is late" in first
     assert "It exceeded the context window on 1 of 3 calls." in first

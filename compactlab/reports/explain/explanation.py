@@ -356,10 +356,10 @@ def _recall(figures: Mapping[str, float | None]) -> str:
     known = {lag: show(figures[n], "share") for lag, n in RECALL.items() if figures[n] is not None}
     headline = max((lag for lag in known if lag <= _LAGS[0]), default=None)
     if headline is None:
-        return f": no fact is needed at a lag of {min(RECALL):,} tokens"
+        return f": no fact is needed at a distance of {min(RECALL):,} tokens"
     others = [f"{lag_from(lag)} {known[lag]}" for lag in _LAGS if lag in known and lag != headline]
     beside = f" ({', '.join(others)})" if others else ""
-    return f" at a lag of {headline:,} tokens or more: {known[headline]}{beside}"
+    return f" at a distance of {headline:,} tokens or more: {known[headline]}{beside}"
 
 
 def _causes(account: Account) -> Iterator[Sequence[str]]:

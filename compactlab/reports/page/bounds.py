@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.page.headlines import each
 from compactlab.reports.render.document import name
-from compactlab.reports.render.text import counted, dollars, listed, show
+from compactlab.reports.render.text import counted, listed, show
 
 # What is unknown without each bound.
 _NEEDED = {
@@ -25,7 +26,7 @@ def bounds(comparison: Comparison) -> Iterator[str]:
 
 
 def _told(comparison: Comparison, row: Row) -> str:
-    facts = [f"{dollars(row.value('cost_usd'))} USD"]
+    facts = [each(comparison, row)]
     if row.exceeds_window:
         facts = [f"exceeds {window_on(row)}"]
     if row.recall is not None:

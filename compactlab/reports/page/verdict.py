@@ -74,10 +74,11 @@ def recorded(comparison: Comparison) -> Iterator[str]:
     if row is None or log is None:
         return
     least = "at least " if row.value("tokens_passed_over") else ""
+    total = " in all" if comparison.conversations > 1 else ""
     yield (
-        f"The logs' own usage costs {least}{dollars(log.cost)} USD at the same prices; replayed, "
-        f"as_recorded costs {dollars(row.value('cost_usd'))} USD. Of the prompts alone the replay "
-        f"costs {times(1 + log.difference)} the logs. Differences in cost of up to "
+        f"The logs' own usage costs {least}{dollars(log.cost)} USD{total} at the same prices; "
+        f"replayed, as_recorded costs {dollars(row.value('cost_usd'))} USD. Of the prompts alone "
+        f"the replay costs {times(1 + log.difference)} the logs. Differences in cost of up to "
         f"{log.deviation:.1%} are within this deviation and are not called differences."
     )
 
@@ -244,7 +245,8 @@ class _Verdict:
         wanted = f"{comparison.lag:,} tokens"
         reasons = {
             "early": f"no call needs a fact last stated {wanted} ago or earlier, so nothing shows "
-            "what strategies forget. Longer conversations would, or a shorter --distance",
+            "what strategies forget. Longer conversations would, a smaller --window, or a shorter "
+            "--distance",
             "inferred": "needs are inferred from recorded actions. They show whether summaries "
             "differ from summaries without content, and not whether enough is recalled. Labelled "
             "facts would",
@@ -409,10 +411,7 @@ class _Verdict:
 
     def none_usable(self) -> str:
         """If no candidate is usable: say so, and which one is nearest."""
-        none = (
-            f"In {self.these}, no candidate strategy kept every prompt valid and within the "
-            "context window"
-        )
+        none = f"In {self.these}, no strategy kept every prompt valid and within the context window"
         every = (*self.comparison.rows, *self.comparison.bounds)
         did = [row for row in every if row.usable and row.name in WHOLE]
         if did:

@@ -36,8 +36,8 @@ _KEY = (
 _CAPTION = (
     "Above: dollars of all sessions together by the size at which it compacts, in tokens; the mark "
     "is the setting to take, the band its 95 % interval paired with the strategy as it was given. "
-    "Below: the share of needs at a lag of {lag:,} tokens or more that the prompt does not hold, "
-    "with its 95 % interval. Intervals need ten sessions."
+    "Below: the share of needs at a distance of {lag:,} tokens or more that the prompt does not "
+    "hold, with its 95 % interval. Intervals need ten sessions."
 )
 # The band of possibly cheapest settings extends beyond them by this factor.
 _AROUND = 1.03
