@@ -162,7 +162,8 @@ def test_whether_a_compaction_has_paid(removed: int, saved: float, told: str) ->
         ),
         (
             {},
-            "fact recall: no fact is needed at a distance of 1,000 tokens; miss rate, all needs: 4.2%",
+            "fact recall: no fact is needed at a distance of 1,000 tokens; miss rate, all "
+            "needs: 4.2%",
         ),
     ],
 )

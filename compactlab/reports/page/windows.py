@@ -104,10 +104,12 @@ def document(results: Results, swept: Sequence[Sweep], width: int) -> Document:
 
 
 def _cheapest(comparison: Comparison) -> str:
-    """The cheapest usable strategies under a window."""
+    """The cheapest usable strategies under a window, of those that compact."""
     advice = Advice(comparison)
+    usable = [row for row in comparison.strategies if row.usable and not row.as_recorded]
+    idle = usable and advice.cheapest not in (None, usable[0])  # what never compacts costs less
     best = {
-        "cheapest": advice.cheapest,
+        "cheapest that compacts" if idle else "cheapest": advice.cheapest,
         f"cheapest that recalls at least {ENOUGH:.0%}": advice.enough,
     }
     parts = [
