@@ -158,9 +158,10 @@ def _width(table: Table, number: int) -> int:
     from rich.cells import cell_len
 
     cells = [_shown(row.cells[number]) for row in table.rows]
-    widest = max(map(cell_len, [*cells, *_heading(table, number)]))
+    head = max(map(cell_len, _heading(table, number)))
+    widest = max(head, *map(cell_len, cells), 0)
     if number:
-        return min(widest, _NAME) if table.columns[number].words else widest
+        return max(min(widest, _NAME), head) if table.columns[number].words else widest
     words = [len(piece.rstrip()) for cell in cells for piece in _PIECES.findall(cell)]
     return min(widest, max([_NAME, *(min(size, _WORD) for size in words)]))
 

@@ -142,6 +142,9 @@ class DistilledSummary(Strategy):
         A fault of 2026.6: cached reads and writes of all calls of a turn count as context.
     stale_usage
         A fault of 2026.5: a report of before the last compaction counts as context.
+    trigger
+        Compact from so many tokens on, or from this share of the window, in place of the window
+        less its reserve; None for the original's rule.
     """
 
     does = (Act.SUMMARISE,)
