@@ -163,7 +163,7 @@ def test_every_head_of_a_figure_says_what_it_means_and_no_glossary_says_it_again
 
 def test_every_chart_has_its_units(shown: str) -> None:
     for words in (
-        "USD (less is better)",
+        "USD a conversation (less is better)",
         "recall, % (more is better)",
         "cache-miss tokens, all",
         "call number",

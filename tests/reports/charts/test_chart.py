@@ -114,7 +114,7 @@ def test_files_of_several_comparisons_say_of_which_they_are(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def named(chart: Chart, folder: Path) -> list[Path]:
+    def named(chart: Chart, folder: Path, _: object) -> list[Path]:
         return [folder / f"{chart.name}.{form}" for form in ("svg", "png")]
 
     monkeypatch.setattr(Chart, "save", named)
@@ -146,8 +146,7 @@ def test_a_file_tells_its_title_its_subject_and_what_was_compared(
     heights = [float(part.attrib["height"]) for part in root if part.tag.endswith("svg")]
     parts = ["".join(part.itertext()) for part in root if part.tag.endswith("svg")]
     assert parts[0] == f"{chart.title}<talk> & 7"
-    assert parts[2].startswith("Each mark is a strategy, over all conversations of this comparison")
-    assert parts[2].endswith("better.Two strategies over a conversation.")
+    assert parts[2] == "Up and to the left is better.Two strategies over a conversation."
     assert float(root.attrib["viewBox"].split()[3]) == pytest.approx(sum(heights), abs=0.2)
     assert chart.title not in "".join(ElementTree.fromstring(chart.markup()).itertext())
 
