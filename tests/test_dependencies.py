@@ -91,7 +91,7 @@ def test_numpy_and_pandas_give_a_frame(store: Path) -> None:
 def test_pydantic_names_what_is_wrong_in_an_experiment(store: Path) -> None:
     file = store.parent / "experiment.toml"
     file.write_text("window = 0\n")
-    assert "window: must be at least 1, not 0" in called("run", file).err
+    assert "window: must be a whole number from 1 on" in called("run", file).err
 
 
 def test_rich_lays_out_a_table(store: Path) -> None:

@@ -113,7 +113,9 @@ def run(
     strategies and format; options and EXPERIMENT win over it.
     """
     from compactlab.cli.dry_run import rehearse
+    from compactlab.cli.progress import Progress
     from compactlab.request.names import asker_of
+    from compactlab.sim.experiment.workers import Workers
     from compactlab.sim.store.store import Store
     from compactlab.strategies.line_up import ALL
 
@@ -141,23 +143,11 @@ def run(
         todo = _missing(planned, store, settings, retry=retry)
         if todo is None:
             sys.exit(_nothing(store, planned, form, opened=opened))
-        results = _filled(planned, store, settings, todo)
-        _finish(results, store, form, opened=opened)
-
-
-def _filled(planned: Experiment, store: Store, settings: Any, todo: list[Shard]) -> Results:
-    """Run what the store lacks; return all of its results."""
-    from compactlab.cli.progress import Progress
-    from compactlab.sim.experiment.workers import Workers
-    from compactlab.sim.store.results import Results
-
-    before, held = store.manifest() if store.exists else None, set(store.shards())
-    workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", note)
-    with Progress(todo) as progress:
-        planned.run_into(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
-    results = Results.load(store.folder)
-    _check_readable(results, store, before, held)
-    return results
+        before, held = store.manifest() if store.exists else None, set(store.shards())
+        workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", note)
+        with Progress(todo) as progress:
+            planned.run_into(store, workers, progress, todo=todo, fail_fast=settings.fail_fast)
+        _finish(_readable(store, before, held), store, form, opened=opened)
 
 
 def _settings(
@@ -278,15 +268,16 @@ def _nothing(store: Store, planned: Experiment, form: str, *, opened: bool) -> i
     return 1 if failed else 0
 
 
-def _check_readable(
-    results: Results, store: Store, before: dict[str, Any] | None, held: set[str]
-) -> None:
-    """Print unreadable sources; if all are, restore the store and exit with 2."""
+def _readable(store: Store, before: dict[str, Any] | None, held: set[str]) -> Results:
+    """The results; print unreadable sources; if all are, restore the store and exit with 2."""
+    from compactlab.sim.store.results import Results
+
+    results = Results.load(store.folder)
     unreadable = [run for run in results.runs if run.status == "unreadable"]
     for bad in unreadable:
         complain(bad.error)
     if not unreadable or len(unreadable) < len(results.runs):
-        return
+        return results
     if before is None:
         store.clear()
     else:

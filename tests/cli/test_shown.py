@@ -122,6 +122,9 @@ window = 20_000
 controls = false
 out = "{out}"
 jobs = 1
+
+[rules]
+cost_usd = "+2%"
 """
 # A session that fills up most of a window of 200,000 tokens.
 GROWING = [(30 * n, 12_000 * n, 12_000, n % 4 == 0) for n in range(14)]
@@ -178,7 +181,7 @@ def reader(
 
 
 def first_chart(
-    results: Results, comparison: Comparison, colours: Colours, name: str
+    results: Results, comparison: Comparison, colours: Colours, name: str, *_: object, **__: object
 ) -> list[Chart | None]:
     """The first of the charts that a command draws."""
     return [classes(comparison, f"{name}-classes")]

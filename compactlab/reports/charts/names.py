@@ -421,7 +421,9 @@ def spaced(wanted: Sequence[float], apart: float, high: float) -> list[float]:
             pools[-1] = [pools[-1][0] + total, pools[-1][1] + count]
     most = high - (len(order) - 1) * apart
     levels = [
-        min(max(total / count, 0.0), most) for total, count in pools for _ in range(int(count))
+        min(max(total / count, 0.0), float(most))
+        for total, count in pools
+        for _ in range(int(count))
     ]
     places = [0.0] * len(order)
     for number, (index, level) in enumerate(zip(order, levels, strict=True)):

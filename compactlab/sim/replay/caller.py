@@ -25,7 +25,7 @@ from compactlab.sim.replay.options import RECORDED, Options
 from compactlab.sim.replay.recovery import Actor
 from compactlab.sim.replay.session import Session, loses
 from compactlab.sim.replay.side_calls import Outbox, SideCalls
-from compactlab.sim.replay.sizes import WHOLE, spoken, unseen
+from compactlab.sim.replay.sizes import WHOLE, Unseen, spoken, unseen
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.trace import NOWHERE, Step
 
@@ -72,7 +72,6 @@ class Caller:
         self.as_recorded = options.model == RECORDED
         first = next((m.call for m in conversation.calls), Call())
         self.ttl = next((m.call.ttl for m in conversation.calls if m.call and m.call.ttl), "")
-        self.models: dict[str, Model] = {}
         hidden = self.hidden = options.overhead or unseen(conversation, options.catalogue)
         system = (*hidden.blocks, *conversation.system)
         rewinds = (event for event in conversation.events if isinstance(event, Rewind))
@@ -80,9 +79,10 @@ class Caller:
         self.session = Session(strategy.parts, View(system), targets)
         writer = options.summarizer and options.summarizer.bound(conversation, options.seed)
         recorded = options.catalogue if self.as_recorded else None
-        self.side = SideCalls(
-            strategy.spec, writer, self.meter, self.session, recorded, self._named
-        )
+        # It does not hold this object, which holds it: memory is free without a search for cycles.
+        models: dict[str, Model] = {}
+        self._find = partial(_found, models, options, hidden, conversation)
+        self.side = SideCalls(strategy.spec, writer, self.meter, self.session, recorded, self._find)
         self.outbox = Outbox(strategy.parts, self.session, self.side)
         self.script = Script(conversation, strategy.parts, options.seed)
         self.host = Host(
@@ -115,15 +115,7 @@ class Caller:
         name = call.model if self.as_recorded else self.options.model
         if not name:
             raise ModelError("the recording does not say which model it used; name one: --model")
-        return self._named(name)
-
-    def _named(self, name: str) -> Model:
-        """Return a model by its name in the catalogue."""
-        if name not in self.models:
-            model, _ = replayable(self.options.catalogue.find(name))
-            self.models[name] = model.narrowed(self.options.window)
-            self.hidden.weigh(spoken(self.conversation), blocks_of(model.tokenizer))
-        return self.models[name]
+        return self._find(name)
 
     def calls(self, answer: Message) -> list[Step]:
         """Make the request that a script's assistant message answers.
@@ -303,3 +295,18 @@ class Caller:
             text = self.host.model.tokenizer.message(answer)
             return written if written >= WHOLE * text else max(counted, written)
         return counted
+
+
+def _found(
+    models: dict[str, Model],
+    options: Options,
+    hidden: Unseen,
+    conversation: Conversation,
+    name: str,
+) -> Model:
+    """Return a model by its name in the catalogue, and keep it."""
+    if name not in models:
+        model, _ = replayable(options.catalogue.find(name))
+        models[name] = model.narrowed(options.window)
+        hidden.weigh(spoken(conversation), blocks_of(model.tokenizer))
+    return models[name]
