@@ -23,22 +23,20 @@ _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "px": 1 / 96}
 _LEAST, _MOST = 1.5, 50.0
 
 
-class Length(click.ParamType[float]):
-    """A length, in inches."""
-
-    name = "length"
-
-    def convert(
-        self, value: str, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float:
-        """Convert the user's text."""
-        found = re.fullmatch(r"(\d{1,5}(?:\.\d{1,5})?) ?(in|cm|mm|px)", value)
-        if not found:
-            self.fail(f"{value!r} is no length: write a number with in, cm, mm or px", param, ctx)
-        inches = float(found[1]) * _INCHES[found[2]]
-        if not _LEAST <= inches <= _MOST:
-            self.fail(f"{value} is not between {_LEAST:g}in and {_MOST:g}in", param, ctx)
-        return inches
+def _inches(context: click.Context, option: click.Parameter, value: str | None) -> float | None:
+    """A length in inches, of the user's text."""
+    if value is None:
+        return None
+    found = re.fullmatch(r"(\d{1,5}(?:\.\d{1,5})?) ?(in|cm|mm|px)", value)
+    if not found:
+        raise click.BadParameter(
+            f"{value!r} is no length: write a number with in, cm, mm or px", context, option
+        )
+    inches = float(found[1]) * _INCHES[found[2]]
+    if not _LEAST <= inches <= _MOST:
+        words = f"{value} is not between {_LEAST:g}in and {_MOST:g}in"
+        raise click.BadParameter(words, context, option)
+    return inches
 
 
 @click.command()
@@ -75,7 +73,8 @@ class Length(click.ParamType[float]):
 )
 @click.option(
     "--width",
-    type=Length(),
+    callback=_inches,
+    metavar="LENGTH",
     help="The width of charts, such as 3.3in, 84mm, 8.4cm or 800px; their letters stay readable.",
 )
 @click.option("--no-title", is_flag=True, help="Leave out title and footer of charts.")
