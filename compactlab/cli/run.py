@@ -23,6 +23,7 @@ from compactlab.cli.output import (
     say,
 )
 from compactlab.reports.render.text import counted
+from compactlab.request.settings import FORMATS
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
@@ -85,7 +86,7 @@ Examples:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(("table", "md", "json")),
+    type=click.Choice(FORMATS),
     help="Format of the output: the verdict, or as JSON all that compactlab report --format json "
     "prints.  [default: table]",
 )

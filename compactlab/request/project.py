@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from compactlab.request.settings import SETTINGS, SUBJECT
+from compactlab.request.settings import FORMATS, SETTINGS, SUBJECT
 from compactlab.request.toml_file import Faults, Place, each_of, parsed, quoted
 from compactlab.sim.core.errors import InputError, UsageError, unknown
 from compactlab.sim.core.toml import read_text
@@ -21,7 +21,6 @@ from compactlab.strategies.catalogue import STRATEGIES, code_in, names_in
 
 FILE, TABLE = "pyproject.toml", "[tool.compactlab]"
 PLACE = ("tool", "compactlab")
-FORMATS = ("table", "md", "json")
 _SETTINGS = ("window", "models", "strategies")
 _RULES = ("rules", "rule")
 KEYS = (*_SETTINGS, *_RULES, "format")

@@ -334,6 +334,8 @@ SETTINGS: dict[str, SettingInfo] = {
 }
 
 
+# What compactlab run may print, by option and by project.
+FORMATS = ("table", "md", "json")
 # What a value of each kind is, and its name in messages.
 _KINDS: dict[Kind, tuple[tuple[type, ...], str]] = {
     "text": ((str,), "text"),

@@ -156,6 +156,10 @@ class Row:
         """A figure, 0 where there is none."""
         return self.figures[metric] or 0.0
 
+    def mean(self, metric: str = "cost_usd") -> float:
+        """The mean over conversations of a figure that is a sum over them."""
+        return self.value(metric) / (self.conversations or 1)
+
 
 @dataclass(frozen=True)
 class RecordedBill:

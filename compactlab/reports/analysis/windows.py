@@ -42,8 +42,3 @@ def strategies(sweep: Sweep) -> list[Row]:
     by_spec = {row.spec: row for each in reversed(sweep) for row in reversed(each.strategies)}
     ranked = [row.spec for each in reversed(sweep) for row in each.strategies]
     return [by_spec[spec] for spec in dict.fromkeys(ranked)]
-
-
-def each_costs(comparison: Comparison, row: Row) -> float:
-    """The cost of a conversation under a strategy, in USD: the mean of several."""
-    return row.value("cost_usd") / max(1, comparison.conversations)

@@ -302,7 +302,7 @@ def _bar(cost: Contrast, need: Contrast, reference: Row) -> _Bar | None:
 
 def _place(row: Row) -> Point:
     """The cost of a conversation, and the recall."""
-    return row.value("cost_usd") / (row.conversations or 1), row.recall or 0.0
+    return row.mean(), row.recall or 0.0
 
 
 # Axes, broken if a few strategies would squeeze all others.

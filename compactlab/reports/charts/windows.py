@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from compactlab.reports.analysis.columns import recall_head
-from compactlab.reports.analysis.windows import Sweep, each_costs, short, size_of, strategies
+from compactlab.reports.analysis.windows import Sweep, short, size_of, strategies
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.charts.kit import NAME_SIZE, PERCENT, USD, WIDTH, Colours, Sheet, Unit
@@ -57,7 +57,7 @@ def _lines(sweep: Sweep, colours: Colours, what: str, unit: Unit) -> Lines:
             own = next((each for each in comparison.rows if each.spec == row.spec), None)
             value = None
             if own is not None:
-                value = each_costs(comparison, own) if unit is USD else own.recall
+                value = own.mean() if unit is USD else own.recall
             ys.append(math.nan if value is None else value)
         if sum(not math.isnan(y) for y in ys) > 1:
             xs = [float(n) for n in range(len(sweep))]

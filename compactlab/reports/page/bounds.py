@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.page.headlines import each
+from compactlab.reports.page.headlines import price
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, listed, show
 
@@ -26,7 +26,7 @@ def bounds(comparison: Comparison) -> Iterator[str]:
 
 
 def _told(comparison: Comparison, row: Row) -> str:
-    facts = [each(comparison, row)]
+    facts = [price(row)]
     if row.exceeds_window:
         facts = [f"exceeds {window_on(row)}"]
     if row.recall is not None:

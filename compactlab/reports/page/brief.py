@@ -187,7 +187,7 @@ def _cells(advice: Advice, row: Row, role: str) -> list[Cell]:
     cost, recall = advice.cost(row), advice.recalled(row)
     if not row.usable:
         cost = None  # it saves nothing
-    spent = row.value("cost_usd") / advice.comparison.conversations
+    spent = row.mean()
     return [
         Cell(name(row.label)),
         _figure(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from compactlab.reports.analysis.advice import COST, Advice
@@ -10,15 +10,14 @@ from compactlab.reports.analysis.aggregate import causes_of
 from compactlab.reports.analysis.columns import TIMES
 from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.analysis.strength import bill, signed, signed_points
+from compactlab.reports.page.picks import cost, missed, of_usable
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import MINUS, counted, dollars, enumerated, show
-from compactlab.sim.cache.causes import ORDINARY
 
 # A strategy stands out if it costs so many times another one that recalls no less.
 MUCH = 1.25
 # Up to this many strategies with the same recall are named.
 _NAMED = 2
-_REWRITES = "compaction"
 
 
 @dataclass(frozen=True)
@@ -74,17 +73,15 @@ def _one(advice: Advice, row: Row | None, what: str) -> Iterator[Headline]:
     if row is not None:
         contrast = advice.cost(row)
         value = signed(contrast).partition(" (")[0].replace("-", MINUS) if contrast else ""
-        cost = dollars(row.value(COST) / advice.comparison.conversations)
         text = f"{name(row.label)} {what}"
-        yield Headline(value or f"{cost} USD", text, offer(advice, row), row)
+        yield Headline(value or f"{dollars(row.mean())} USD", text, offer(advice, row), row)
 
 
 def _cheapest(advice: Advice) -> Iterator[Headline]:
     row = advice.cheapest
     if row is None:
         return
-    cheaper = any(other.value(COST) < row.value(COST) for other in advice.comparison.strategies)
-    what = f"costs least{_of_usable(advice) if cheaper else ''}"
+    what = of_usable(advice, "costs least", cost, row, advice.comparison.strategies)
     best = advice.best_recall
     if best is not None and (best.spec == row.spec or _same_recall(best, row)):
         what += " and recalls most"
@@ -95,9 +92,7 @@ def _best_recall(advice: Advice) -> Iterator[Headline]:
     best = advice.best_recall
     if best is None:
         return
-    strategies = advice.comparison.strategies
-    more = any((other.recall or 0.0) > (best.recall or 0.0) for other in strategies)
-    what = f"recalls most{_of_usable(advice) if more else ''}"
+    what = of_usable(advice, "recalls most", missed, best, advice.comparison.strategies)
     same = [row for row in advice.choices if row is not best and _same_recall(row, best)]
     same.sort(key=lambda row: " + " in row.label)  # agents before pipelines
     alike = enumerated([name(row.label) for row in same], _NAMED)
@@ -114,7 +109,7 @@ def outliers(advice: Advice) -> Iterator[Headline]:
     row, than = found.row, found.than
     times = f"{found.times:.1f}"
     recalls = f"{show(row.recall, 'share')} ({name(than.label)}: {show(than.recall, 'share')})"
-    detail = f"{each(advice.comparison, row)}; recall {recalls}{_cause(row)}"
+    detail = f"{price(row)}; recall {recalls}{_cause(row)}"
     yield Headline(
         f"{times}{TIMES}",
         f"{name(row.label)} costs {times} times as much as {name(than.label)}",
@@ -135,12 +130,11 @@ def waste(comparison: Comparison) -> Waste | None:
 
 
 def _cause(row: Row) -> str:
-    """Which share of what missed the cache, and could have been there, compactions moved."""
+    """Which share of the tokens that missed the cache compactions moved."""
     counts = causes_of(row.runs)
-    missed = sum(tokens for cause, tokens in counts.items() if cause not in ORDINARY)
-    if not missed or not row.figures["compactions"]:
+    if not counts.total() or not row.figures["compactions"]:
         return ""
-    share = counts[_REWRITES] / missed
+    share = counts["compaction"] / counts.total()
     return (
         f". Its {counted(round(row.value('compactions')), 'compaction')} caused {share:.0%} of the "
         "tokens that missed the cache"
@@ -149,7 +143,7 @@ def _cause(row: Row) -> str:
 
 def offer(advice: Advice, row: Row) -> str:
     """A strategy's cost and recall, compared with those of the reference."""
-    reference, words = advice.reference, each(advice.comparison, row)
+    reference, words = advice.reference, price(row)
     if row is reference:
         words += ", the reference"
     elif reference is not None and (text := bill(advice.cost(row), name(reference.label))):
@@ -165,21 +159,11 @@ def offer(advice: Advice, row: Row) -> str:
     return f"{words} ({name(reference.label)}: {show(reference.recall, 'share')}{difference})"
 
 
-def each(comparison: Comparison, row: Row, metric: str = COST) -> str:
+def price(row: Row, metric: str = COST) -> str:
     """The cost of a strategy, of one conversation."""
-    number = comparison.conversations
-    text = f"{dollars(row.value(metric) / number)} USD"
-    return text if number == 1 else f"{text} a conversation"
-
-
-def _of_usable(advice: Advice) -> str:
-    return f" of {len(advice.choices)} usable"
+    text = f"{dollars(row.mean(metric))} USD"
+    return text if row.conversations == 1 else f"{text} a conversation"
 
 
 def _same_recall(row: Row, other: Row) -> bool:
     return row.recall is not None and show(row.recall, "share") == show(other.recall, "share")
-
-
-def sentences_of(found: Sequence[Headline]) -> list[str]:
-    """The headlines as sentences."""
-    return [headline.sentence for headline in found]

@@ -74,18 +74,18 @@ def _roles(advice: Advice) -> Iterator[tuple[Row | None, str]]:
     yield advice.advised, "choose"
     yield advice.reference, "reference"
     yield (comparison.row("as_recorded") if comparison.recorded else None), "as recorded"
-    yield advice.cheapest, _of_usable(advice, "cheapest", _cost, advice.cheapest, rows)
+    yield advice.cheapest, of_usable(advice, "cheapest", cost, advice.cheapest, rows)
     if advice.advised is None:
         role = f"cheapest {enough}"
-        yield advice.enough, _of_usable(advice, role, _cost, advice.enough, remembering)
+        yield advice.enough, of_usable(advice, role, cost, advice.enough, remembering)
     yield advice.knee, ""
     best = advice.best_recall
-    yield best, _of_usable(advice, "highest recall", _missed, best, rows)
+    yield best, of_usable(advice, "highest recall", missed, best, rows)
     yield (None if advice.choices else advice.nearest), "nearest"
     yield from ((row, "") for row in _spread(advice, _STEPS))
 
 
-def _of_usable(
+def of_usable(
     advice: Advice, role: str, least: Callable[[Row], float], row: Row | None, rows: Sequence[Row]
 ) -> str:
     """A role; if a row that is not usable beats it, the role says "of N usable"."""
@@ -94,11 +94,13 @@ def _of_usable(
     return f"{role} of {len(advice.choices)} usable"
 
 
-def _cost(row: Row) -> float:
+def cost(row: Row) -> float:
+    """The cost, by which a row is the cheapest."""
     return row.value("cost_usd")
 
 
-def _missed(row: Row) -> float:
+def missed(row: Row) -> float:
+    """The recall to a tenth of a point, negative: the least is the highest recall."""
     return -round(row.recall or 0.0, 3)
 
 

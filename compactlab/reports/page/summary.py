@@ -59,7 +59,7 @@ def frame(results: Results, *, bounds: bool = False) -> pd.DataFrame:
 
 def _rows(comparison: Comparison, *, bounds: bool) -> Iterator[list[Any]]:
     """The cells of each strategy, the cheapest first."""
-    advice, number = Advice(comparison), comparison.conversations
+    advice = Advice(comparison)
     whole = comparison.row("keep_all")
     torn = refused(whole.figures) if whole else 0.0
     for row in (*comparison.rows, *(comparison.bounds if bounds else ())):
@@ -68,13 +68,13 @@ def _rows(comparison: Comparison, *, bounds: bool) -> Iterator[list[Any]]:
         unusable = max(row.value("over_window"), rejected)
         yield [
             row.label,
-            row.value("cost_usd") / number,
+            row.mean(),
             *_cost(advice, row),
             recall,
             comparison.lag,
             _recall(advice, row),
             100 * unusable,
-            row.value("compactions") / number,
+            row.mean("compactions"),
         ]
 
 

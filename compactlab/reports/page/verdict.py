@@ -15,7 +15,7 @@ from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.analysis.significance import ALPHA
 from compactlab.reports.analysis.strength import cost_needs, spread, strength, sure, times
 from compactlab.reports.page.bounds import window_on
-from compactlab.reports.page.headlines import each, headlines, offer, sentences_of
+from compactlab.reports.page.headlines import headlines, offer, price
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.store.run import Run
@@ -30,7 +30,7 @@ def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
     The advice is computed if it is not given.
     """
     advice = advice or Advice(comparison)
-    return [*sentences_of(headlines(advice)), *certainty(advice), *reasons(advice)]
+    return [*(each.sentence for each in headlines(advice)), *certainty(advice), *reasons(advice)]
 
 
 def certainty(advice: Advice) -> list[str]:
@@ -123,7 +123,7 @@ class _Verdict:
         elif still := self.advice.idle:
             yield (
                 f"In {self.these}, compaction is not needed: {name(still.label)} stays within the "
-                f"context window and costs {each(self.comparison, still)}. No usable strategy that "
+                f"context window and costs {price(still)}. No usable strategy that "
                 "compacts costs less."
             )
         else:
@@ -184,7 +184,7 @@ class _Verdict:
 
     def step(self, row: Row) -> str:
         """A point of the front."""
-        return f"{name(row.label)} ({each(self.comparison, row)}{self.recall_of(row)})"
+        return f"{name(row.label)} ({price(row)}{self.recall_of(row)})"
 
     def here(self) -> Iterator[str]:
         """The choice by the plain figures of these conversations."""
@@ -429,7 +429,7 @@ class _Verdict:
         recovered = "cost_with_recovery_usd"
         best = min(known, key=lambda row: (row.value(recovered), row.label))
         start = "With recovery of missed facts (closed loop, simulated), the cheapest is"
-        offer = f"{name(best.label)} ({each(self.comparison, best, recovered)})"
+        offer = f"{name(best.label)} ({price(best, recovered)})"
         first = self.advice.advised or choices[0]
         if best is first:
             yield f"{start} the same: {offer}."
@@ -438,7 +438,7 @@ class _Verdict:
             share = now / was if was else 1.0
             yield (
                 f"{start} {offer}; {name(first.label)} then costs "
-                f"{each(self.comparison, first, recovered)}, {times(share)} without recovery."
+                f"{price(first, recovered)}, {times(share)} without recovery."
             )
 
     def worse_than_random(self) -> Iterator[str]:

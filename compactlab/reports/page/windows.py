@@ -8,7 +8,7 @@ from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.columns import DOUBT, FAULTY, OVER, marks, recall_head
 from compactlab.reports.analysis.comparison import ENOUGH, Comparison
 from compactlab.reports.analysis.scope import model_names
-from compactlab.reports.analysis.windows import Sweep, each_costs, short, size_of, strategies
+from compactlab.reports.analysis.windows import Sweep, short, size_of, strategies
 from compactlab.reports.page.notes import unfinished
 from compactlab.reports.render.document import (
     Block,
@@ -61,7 +61,7 @@ def _cells(comparison: Comparison, spec: str) -> tuple[Cell, Cell]:
     row = next((row for row in comparison.rows if row.spec == spec), None)
     if row is None:
         return Cell(NONE), Cell(NONE)
-    cost = each_costs(comparison, row)
+    cost = row.mean()
     return (
         Cell(f"{show(cost, 'USD')} {marks(row)}".strip(), f"{cost:.6g}", cost),
         Cell(show(row.recall, "share"), value=row.recall),
@@ -113,7 +113,7 @@ def _cheapest(comparison: Comparison) -> str:
         f"cheapest that recalls at least {ENOUGH:.0%}": advice.enough,
     }
     parts = [
-        f"{role} {name(row.label)} ({show(each_costs(comparison, row), 'USD')} USD"
+        f"{role} {name(row.label)} ({show(row.mean(), 'USD')} USD"
         f"{'' if row.recall is None else f', recall {show(row.recall, _SHARE)}'})"
         for role, row in best.items()
         if row is not None
