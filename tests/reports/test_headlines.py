@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -61,6 +63,11 @@ def test_the_command_explains_the_most_expensive_conversation_of_the_one_that_wa
     results.manifest["sources"] = [f"{results.runs[0].scenario}(turns=3, name='a b')-0"]
     (said,) = why(results, Advice(only(results)))
     assert f"explain \"{results.runs[0].scenario}(turns=3, name='a b')\" --strategies s1" in said
+    results.runs += [make("s1()", [(0, 5), (0, 5)], "small", cut=[1], need=0.5)]
+    results.runs += [replace(run, conversation="small") for run in of((450, 0.5)).runs]
+    results.manifest["sources"] = []
+    (said,) = why(results, Advice(only(results)))
+    assert "--conversation one " in said
     assert list(why(of((450, 0.5)), Advice(only(of((450, 0.5)))))) == []
 
 
