@@ -304,7 +304,7 @@ except* E as e: raise A from e
 
 def test_versions_of_python_agree(tmp_path: Path) -> None:
     """A store's bytes are the same under all of them; each that runs the tests sees this digest."""
-    assert _said(tmp_path, TRICKY) == "3999c8bcaebb7a00"
+    assert _said(tmp_path, TRICKY) == "635f06d048a57a4f"
 
 
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])

@@ -74,6 +74,54 @@ def copied(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 def _forget() -> None:
     for cached in (code.digest_of_engine, code._package, code._engine, code._digest_of_ours):
         cached.cache_clear()
+    code._kept.cache_clear()
+
+
+def _unparsed(source: bytes) -> code._Parsed:
+    raise AssertionError(source[:80])
+
+
+def test_what_one_process_parsed_the_next_one_does_not(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    before = digests()
+    monkeypatch.setattr(code, "_parse", _unparsed)
+    assert digests() == before
+    changed = copied / "sim" / "cache" / "anthropic.py"
+    changed.write_text(extended(changed.read_text("utf-8")), "utf-8")
+    with pytest.raises(AssertionError, match="prompt cache"):
+        digests()
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"x": 1}', b'{"x": [1, 2, 3]}', b"\xff"])
+def test_a_damaged_file_of_what_was_parsed_is_not_used(
+    content: bytes, copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    before, file = digests(), code._file_of_parsed(copied)
+    written = file.read_bytes()
+    file.write_bytes(content)
+    assert digests() == before
+    assert file.read_bytes() == written
+
+
+def test_where_python_writes_no_bytecode_nothing_is_written(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    digests()
+    assert not code._file_of_parsed(copied).exists()
+
+
+def test_a_folder_that_cannot_be_written_costs_time_alone(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    (copied / "__pycache__").write_text("a file")
+    before = digests()
+    (copied / "__pycache__").unlink()
+    assert digests() == before
 
 
 def digests() -> tuple[str, str]:

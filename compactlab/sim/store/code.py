@@ -9,14 +9,20 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import re
 import sys
 import warnings
 from collections.abc import Container, Iterable, Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.machinery import PathFinder
+from importlib.util import cache_from_source
 from pathlib import Path
+from typing import NamedTuple
 
+from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.files import replace_file
 from compactlab.sim.core.toml import loads
 
 PACKAGE = __package__.partition(".")[0]
@@ -35,6 +41,8 @@ _INSTALLED = ("site-packages", "dist-packages", "lib/python")
 # Docstrings count in code that reads them: one may be the text of a prompt.
 _READS_DOCSTRINGS = re.compile(rb"__doc__(?!\s*=[^=])|\bgetdoc\b")
 _DATA = re.compile(r"[\w.-]{1,200}\.toml")
+# Files that are kept parsed: several times those of the package.
+_MOST_KEPT = 2000
 # Redundant or meaningless fields.
 _SILENT = frozenset({"ctx", "kind", "type_comment", "type_ignores"})
 
@@ -93,6 +101,7 @@ def reached(names: Iterable[str], without: Container[str] = ()) -> dict[str, Pat
             if file is not None and (_is_ours(target) or not _is_installed(file)):
                 files[target] = file
                 waiting.append(target)
+    _keep_parsed()
     return files
 
 
@@ -158,7 +167,7 @@ def _is_installed(file: Path) -> bool:
 def _imported(name: str, path: Path) -> Iterator[str]:
     """Yield the full names that a file imports."""
     package = name.split(".") if path.stem == "__init__" else name.split(".")[:-1]
-    for level, target in _read(path.read_bytes())[1]:
+    for level, target in _parsed(path).imports:
         above = package[: len(package) + 1 - level] if level else []
         full = ".".join([*above, *([target] if target else [])])
         if full:
@@ -167,7 +176,7 @@ def _imported(name: str, path: Path) -> Iterator[str]:
 
 def _data(path: Path) -> set[Path]:
     """Return the data files of a module: of the same name, or named in it and beside it."""
-    named = {path.with_name(name) for name in _read(path.read_bytes())[2]}
+    named = {path.with_name(name) for name in _parsed(path).data}
     return {file for file in {path.with_suffix(".toml"), *named} if file.is_file()}
 
 
@@ -181,8 +190,7 @@ def _digest(files: Iterable[tuple[str, Path | None]]) -> str:
 
 def _meaning(path: Path) -> bytes:
     """Return the relevant content of a file: all of it if it is neither code nor data."""
-    content = path.read_bytes()
-    return _data_form(content) if path.suffix == ".toml" else _read(content)[0]
+    return _data_form(path.read_bytes()) if path.suffix == ".toml" else _parsed(path).form.encode()
 
 
 @cache
@@ -193,17 +201,80 @@ def _data_form(content: bytes) -> bytes:
         return content
 
 
+# To parse the package takes longer than a short run. What was parsed is kept beside the bytecode, by
+# the bytes of the file and of this module, and is trusted as bytecode is.
+
+
+class _Parsed(NamedTuple):
+    """What a digest needs of a file of code."""
+
+    form: str  # a digest of its syntax tree
+    imports: tuple[tuple[int, str], ...]
+    data: tuple[str, ...]  # names of data files
+
+
+def _parsed(path: Path) -> _Parsed:
+    source = path.read_bytes()
+    if not path.is_relative_to(_ROOT):
+        return _parse(source)
+    kept, name = _kept(_ROOT), hashlib.blake2b(source, digest_size=16, key=_version()).hexdigest()
+    if name not in kept:
+        kept[name] = _parse(source)
+        _fresh.add(name)
+    return kept[name]
+
+
+_fresh: set[str] = set()  # what is not in the file yet
+
+
 @cache
-def _read(source: bytes) -> tuple[bytes, tuple[tuple[int, str], ...], tuple[str, ...]]:
-    """Return the canonical form of code, its imports, and the names of its data files."""
+def _version() -> bytes:
+    return hashlib.blake2b(Path(__file__).read_bytes(), digest_size=16).digest()
+
+
+def _file_of_parsed(root: Path) -> Path:
+    return Path(cache_from_source(root / "parsed.py")).with_suffix(".json")
+
+
+@cache
+def _kept(root: Path) -> dict[str, _Parsed]:
+    try:
+        stored = json.loads(_file_of_parsed(root).read_bytes())
+        return {
+            name: _Parsed(form, tuple((level, target) for level, target in imports), tuple(data))
+            for name, (form, imports, data) in stored.items()
+        }
+    except (OSError, ValueError, TypeError, AttributeError):
+        return {}
+
+
+def _keep_parsed() -> None:
+    """Write what was parsed for the next process, unless Python shall write no bytecode either."""
+    if not _fresh or sys.dont_write_bytecode:
+        return
+    kept, file = _kept(_ROOT), _file_of_parsed(_ROOT)
+    if len(kept) > _MOST_KEPT:  # of earlier versions of the files
+        kept = {name: kept[name] for name in kept if name in _fresh}
+    with suppress(OSError, UsageError):  # a folder of somebody else
+        file.parent.mkdir(exist_ok=True)
+        replace_file(file, json.dumps(kept).encode())
+    _fresh.clear()
+
+
+@cache
+def _parse(source: bytes) -> _Parsed:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # shown when it is run
             tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return source, (), ()
+        return _Parsed(_short(source), (), ())
     form = _Form(documented=_READS_DOCSTRINGS.search(source) is not None)
-    return form.of(tree), tuple(form.imports), tuple(form.data)
+    return _Parsed(_short(form.of(tree)), tuple(form.imports), tuple(form.data))
+
+
+def _short(content: bytes) -> str:
+    return hashlib.blake2b(content, digest_size=16).hexdigest()
 
 
 class _Form:
