@@ -201,8 +201,8 @@ def _data_form(content: bytes) -> bytes:
         return content
 
 
-# To parse the package takes longer than a short run. What was parsed is kept beside the bytecode, by
-# the bytes of the file and of this module, and is trusted as bytecode is.
+# To parse the package takes longer than a short run. What was parsed is kept beside the bytecode,
+# by the bytes of the file and of this module, and is trusted as bytecode is.
 
 
 class _Parsed(NamedTuple):
