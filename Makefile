@@ -141,8 +141,9 @@ recorded: $(READY) ## measure the figures of the README over recordings, RECORDE
 	$(BIN)/python examples/readme_figures.py recorded .readme $(addprefix $(RECORDED)/,$(README_RECORDED))
 	$(BIN)/python examples/readme_figures.py asked .readme $(RECORDED)/entireio-cli $(RECORDED)-more/entireio-cli
 
-results: $(READY) ## run the suite under all strategies, and write docs/results.md and its data
-	$(BIN)/python examples/results_page.py .results --date $$(date +%F)
+results: $(READY) ## run the experiments of docs/results.md, as far as .results lacks them, and write the page
+	$(BIN)/python examples/results_run.py .results $(wildcard $(RECORDED) $(RECORDED)-more)
+	$(BIN)/python examples/results_page.py
 
 site: .venv/site ## build the site into build/site
 	rm -rf build/site .cache

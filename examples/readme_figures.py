@@ -1,9 +1,10 @@
 """The figures of the README: measured by real runs, stored in docs/results, written into the pages.
 
-``make picture`` replays the built-in session, draws docs/picture.svg and docs/page.png, and stores
-its figures and its verdict. ``make recorded`` measures those over eight recordings, and by a dry
-run what summaries by real models would cost. ``make docs`` writes what is stored into the pages; a
-test finds a figure that is not the stored one, and a number that is no figure.
+``make picture`` replays the built-in session, draws docs/page.png, and stores its figures and its
+verdict; docs/picture.svg is of ``make results``. ``make recorded`` measures those over eight
+recordings, and by a dry run what summaries by real models would cost. ``make docs`` writes what is
+stored into the pages; a test finds a figure that is not the stored one, and a number that is no
+figure.
 """
 
 from __future__ import annotations
@@ -25,25 +26,8 @@ PAGES = (ROOT / "README.md", ROOT / "docs" / "concepts.md")
 STORED = ROOT / "docs" / "results"
 MARKED = re.compile(r"<!-- (built-in|recorded|asked):(\w+) -->(.*?)<!-- -->", re.DOTALL)
 
-# What the picture and the figures beside it show: agents, rules and bounds, few enough to read.
-DRAWN = (
-    "keep_all",
-    "keep_none",
-    "random_keep",
-    "oracle",
-    "sliding_window",
-    "pair_safe_window",
-    "turn_slice",
-    "token_budget",
-    "clear_tool_results",
-    "clear_tool_results(clear_at_least=20000)",
-    "observation_masking",
-    "observation_masking(polling=10)",
-    "openclaw",
-    "claude_code",
-    "codex",
-    "gemini_cli",
-)
+# What the figures beside the verdict are of.
+MASKING = ("keep_all", "observation_masking", "observation_masking(polling=10)")
 # The name of a strategy in a key, and its label.
 RECORDED = {
     "keep_all": "keep_all",
@@ -93,10 +77,9 @@ def measure_built_in(folder: Path) -> None:
     ran(folder, "run")
     verdict = ran(folder, "report", "compactlab-out", "--brief").strip("\n")
     photograph(folder / "compactlab-out" / "report.html", ROOT / "docs" / "page.png")
-    given = [each for spec in DRAWN for each in ("--strategies", spec)]
-    ran(folder, "run", *given, "--out", "drawn")
-    draw(folder / "drawn", ROOT / "docs" / "picture.svg")
-    rows = rows_of(folder / "drawn")
+    given = [each for spec in MASKING for each in ("--strategies", spec)]
+    ran(folder, "run", *given, "--out", "masking")
+    rows = rows_of(folder / "masking")
     everything, masking = rows["keep_all"], rows["observation_masking"]
     polling = rows["observation_masking(polling=10)"]
     store(
@@ -104,7 +87,6 @@ def measure_built_in(folder: Path) -> None:
         "compactlab run",
         folder / "compactlab-out",
         {
-            "calls": f"{everything['calls']:,.0f}",
             "masking_tokens": share(tokens(masking) / tokens(everything)),
             "masking_cost": f"{masking['cost_usd'] / everything['cost_usd']:.1f}",
             "polling_tokens": share(tokens(polling) / tokens(everything)),
@@ -219,20 +201,6 @@ def write(name: str, command: str, digests: list[str], figures: dict[str, str]) 
     }
     text = json.dumps(held, indent=1, ensure_ascii=False) + "\n"
     (STORED / f"{name}.json").write_text(text, encoding="utf-8")
-
-
-def draw(folder: Path, out: Path) -> None:
-    """Draw the first chart of the report of a store."""
-    from compactlab.reports.analysis.comparison import comparisons
-    from compactlab.reports.charts.drawing import free_standing, strategy_colours
-    from compactlab.reports.charts.pareto import pareto
-    from compactlab.sim.store.results import Results
-
-    results = Results.load(folder)
-    compared = comparisons(results)
-    chart = pareto(compared[0], strategy_colours(results, compared), "picture")
-    assert chart is not None, "the session needs facts"
-    out.write_text(free_standing(chart.markup()), encoding="utf-8")
 
 
 def photograph(page: Path, out: Path) -> None:

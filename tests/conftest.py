@@ -1,7 +1,9 @@
 """What every test may ask for."""
 
 import gc
+import json
 import os
+import subprocess
 import tomllib
 from collections import defaultdict
 from collections.abc import Generator, Iterator
@@ -61,6 +63,18 @@ def pytest_collection_finish() -> None:
     """Leave what is collected, which stays to the end, out of all that looks for garbage."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say since when the results have not been made anew: nothing fails because of that."""
+    made = max((ROOT / "docs" / "results").glob("v*.json"), key=lambda file: file.stem[-10:])
+    held = json.loads(made.read_text(encoding="utf-8"))
+    since = ["git", "-C", str(ROOT), "rev-list", "--count", f"{held['commit']}..", "compactlab"]
+    count = subprocess.run(since, check=False, capture_output=True, text=True).stdout.strip()
+    terminalreporter.write_line(
+        f"docs/results.md was made on {held['date']} at {held['commit']}; since then the package "
+        f"has had {count or 'an unknown number of'} commits (make results)"
+    )
 
 
 def pytest_unconfigure() -> None:

@@ -7,12 +7,15 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
+from runpy import run_path
 
 import pytest
 
+from compactlab import api
+from compactlab.reports.analysis.comparison import comparisons
 from compactlab.request.file import ExperimentSettings
 from compactlab.request.plan import plan
-from compactlab.strategies.line_up import ALL_STRATEGIES
+from compactlab.strategies.line_up import AGENTS, ALL_STRATEGIES, DEFAULT_STRATEGIES
 
 
 def run(*arguments: str, cwd: Path) -> str:
@@ -57,15 +60,52 @@ def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
     assert "keep_none" in run("-m", "compactlab", "report", "my-results", cwd=tmp_path)
 
 
-def test_the_experiment_of_the_results_page_is_one(root: Path) -> None:
-    settings = ExperimentSettings.load(root / "examples" / "suite.toml", {})
+@pytest.mark.parametrize(
+    ("name", "sources", "strategies"),
+    [
+        ("agents", 100, DEFAULT_STRATEGIES),
+        ("million", 20, AGENTS),
+        ("rules", 20, ALL_STRATEGIES),
+        ("small", 20, DEFAULT_STRATEGIES),
+    ],
+)
+def test_the_experiments_of_the_results_page_are_what_it_says(
+    root: Path, name: str, sources: int, strategies: tuple[str, ...]
+) -> None:
+    settings = ExperimentSettings.load(root / "examples" / "results" / f"{name}.toml", {})
     planned = plan(
         settings.conversations,
         settings.strategies,
+        settings.models,
         window=settings.window,
         seeds=settings.seeds,
     )
-    assert (len(planned.sources), len(planned.conditions)) == (20, len(ALL_STRATEGIES))
+    windows = len(settings.window) if isinstance(settings.window, list) else 1
+    assert len(planned.sources) == sources
+    assert len(planned.conditions) == windows * len(strategies)
+
+
+def test_the_results_page_names_the_version_of_every_agent(root: Path) -> None:
+    page = run_path(str(root / "examples" / "results_page.py"))
+    assert set(page["VERSIONS"]) == set(DEFAULT_STRATEGIES)
+
+
+def test_ranks_are_ranges_and_differences_are_of_the_reference(root: Path) -> None:
+    """Twelve sessions under three rules, of which one is dearer in each."""
+    measured = run_path(str(root / "examples" / "results_run.py"))
+    specs = ("claude_code", "codex", "keep_none")
+    given = {"loop": "open", "window": 12_000, "seeds": 12, "controls": False, "tables": []}
+    results = api.run("support_chat(turns=30, tokens=14000)", specs, ["claude-sonnet-4-5"], **given)
+    (compared,) = comparisons(results)
+    rows = {row["label"]: row for row in measured["figures"](compared)}
+    assert rows["claude_code"]["change"] == [None, None, None]
+    value, low, high = rows["codex"]["change"]
+    assert low <= value <= high
+    costs = {label: row["usd"] for label, row in rows.items()}
+    assert value == pytest.approx(costs["codex"] / costs["claude_code"] - 1, abs=1e-5)
+    for label in ("claude_code", "codex"):
+        first, last = rows[label]["ranks"]["cost_usd"]
+        assert 1 <= first <= last <= 2
 
 
 def test_a_synthetic_log_of_claude_code_is_read_and_audited(root: Path, tmp_path: Path) -> None:
