@@ -29,7 +29,7 @@ from compactlab.strategies.mechanisms.handover import (
     live_request,
     summary_message,
 )
-from compactlab.strategies.mechanisms.stub import sources_of
+from compactlab.strategies.mechanisms.sealed import Item, sealed, size_of
 from compactlab.strategies.mechanisms.text import without_middle
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
@@ -255,12 +255,12 @@ class EndpointCompaction(Strategy):
     most. Counted are the last report, what came after the last answer, and the reasoning of
     earlier turns, which the report leaves out; what the user says next is not counted yet.
 
-    Simplified: the item stands for what the summariser would have written, whose state is unknown;
-    everything else is lost. That answer is billed as output, and the item weighs what recorded
-    ones do; no usage of such a request is recorded. If the history is too large, its oldest
-    messages are left out of the request (the original shortens tool outputs). A switch to a model
-    with a smaller window compacts under that model, not under the one before. Where next to
-    nothing would be gained it does not act.
+    Simplified: the item stands for what the summariser would have written, whose state is unknown,
+    and weighs what recorded ones do; everything else is lost. Or it is of a measured kind. What the
+    summariser writes is billed as output; no usage of such a request is recorded. If the history is
+    too large, its oldest messages are left out of the request (the original shortens tool outputs).
+    A switch to a model with a smaller window compacts under that model, not under the one before.
+    Where next to nothing would be gained it does not act.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ class EndpointCompaction(Strategy):
         Tokens, or a share of the window, at which it acts; None for 90 % of what Codex takes
         the window for. One above that counts as 90 %, as in Codex.
     item_tokens
-        Tokens of the compaction item.
+        Tokens of the compaction item, if its kind is unknown.
     tools
         Whether the request carries the tools; if not, it is another prompt from the first token
         on and reads nothing (codex-rs 683f0a6, early 2026).
@@ -277,6 +277,9 @@ class EndpointCompaction(Strategy):
     reinject
         Whether what the client says at the beginning of a session, AGENTS.md too, is put in again,
         as in the original; without, to see what that is worth.
+    item
+        The kind of the item: ``unknown``, or ``project``, ``short`` or ``long``, whose sizes and
+        retention were measured (:mod:`~compactlab.strategies.mechanisms.sealed`).
     """
 
     does = (Act.SUMMARISE,)
@@ -286,6 +289,7 @@ class EndpointCompaction(Strategy):
     tools: bool = True
     others: Literal["local", "remote"] = "remote"
     reinject: bool = True
+    item: Item = "unknown"
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -306,7 +310,7 @@ class EndpointCompaction(Strategy):
             return view
         kept = newest_words(_retained(history), at_most(_RETAINED, host))
         front = list(host.log[: _opening(host.log)]) if self.reinject else []
-        after = host.count(Messages([*front, *kept])) + self.item_tokens
+        after = host.count(Messages([*front, *kept])) + size_of(self.item, self.item_tokens)
         if is_little(host.count(history) - after, host):
             return view
         item = self._item(known, host)
@@ -336,13 +340,12 @@ class EndpointCompaction(Strategy):
         asked = fitting(known, host, "")
         if not self.tools:
             asked = _without_tools(asked)
-        request = live_request(asked.messages, self.item_tokens, instructions="")
-        summary = host.summarize(asked, request)
+        most = size_of(self.item, self.item_tokens)
+        summary = host.summarize(asked, live_request(asked.messages, most, instructions=""))
         if not summary:
             return None
-        sources, size = sources_of(summary), self.item_tokens
-        sealed = Part("text", "", "opaque", sources, name="compaction", size=size)
-        return summary_message(host, (sealed,), lead="")
+        item = sealed(self.item, summary, asked.messages, self.item_tokens, host)
+        return summary_message(host, (item,), lead="")
 
 
 def _retained(messages: Messages) -> list[Message]:
@@ -369,14 +372,19 @@ class Codex(Agent):
     reinject
         Whether what the client says at the beginning of a session, AGENTS.md too, stands there
         again after a compaction.
+    item
+        The kind of the endpoint's item, as of ``endpoint_compaction``.
     """
 
     trigger: Trigger = None
     route: Literal["auto", "remote", "local"] = "auto"
     reinject: bool = True
+    item: Item = "unknown"
 
     def steps(self) -> tuple[Strategy, ...]:
         if self.route == "local":
             return (UserWords(self.trigger, reinject=self.reinject),)
         others: Literal["local", "remote"] = "local" if self.route == "auto" else "remote"
-        return (EndpointCompaction(self.trigger, others=others, reinject=self.reinject),)
+        return (
+            EndpointCompaction(self.trigger, others=others, reinject=self.reinject, item=self.item),
+        )

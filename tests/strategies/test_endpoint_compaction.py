@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from compactlab.api import run
 from compactlab.sim.core.message import Message, Part, Usage, verbatim
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import catalogue, find_model
@@ -160,3 +161,29 @@ def test_the_limit_is_that_of_either_route():
     for route in ("auto", "remote", "local"):
         (step,) = Codex(trigger=5000, route=route).steps()
         assert replace(step, trigger=None) != step
+
+
+@pytest.mark.parametrize(
+    "spec", ["codex", "endpoint_compaction", "server_compaction(opaque=True, trigger=0.8)"]
+)
+def test_an_item_of_a_measured_kind_has_its_size_and_holds_what_it_held(spec):
+    """What nothing else in the prompt holds is kept, of all but the short kind."""
+    recalls, sizes = {}, {}
+    for kind in ("unknown", "project", "short", "long"):
+        one = f"{spec}(item='{kind}')".replace(")(", ", ")
+        results = run(
+            "coding_agent(tokens=150000)",
+            [one],
+            ["gpt-5.6-sol"],
+            window=100_000,
+            controls=False,
+            loop="open",
+            tables=(),
+            seeds=3,
+        )
+        recalls[kind] = {each.seed: each.metrics["recall_20k"] for each in results.runs}
+        sizes[kind] = sum(each.metrics["tokens_added"] for each in results.runs)
+        assert all(each.metrics["compactions"] for each in results.runs)
+    assert set(recalls["project"].values()) == set(recalls["long"].values()) == {1.0}
+    assert all(recalls["short"][seed] < 1 for seed in recalls["short"])
+    assert sizes["short"] < sizes["project"] < sizes["long"]

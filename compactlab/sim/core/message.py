@@ -19,6 +19,7 @@ Kind = Literal[
 ]
 Role = Literal["user", "assistant", "tool"]
 FRAME = "frame"  # the name of the parts that :func:`frame` makes
+KEPT_UNSEEN = "compaction, as measured"  # of an opaque part that holds the facts of its sources
 FAILED = ("aborted", "error")  # origins of a failed answer, which says nothing about the context
 INTERRUPTED = "interrupted"  # origin of the note that a client leaves in place of a failed answer
 

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from compactlab.sim.core.message import Message, Part, Source
+from compactlab.sim.core.message import KEPT_UNSEEN, Message, Part, Source
 from compactlab.sim.core.notes import Remembered
 from compactlab.sim.facts.ledger import Ledger, numbers
 from compactlab.sim.facts.wording import Wording
@@ -91,7 +91,7 @@ class Witness:
     def _part(self, part: Part) -> Evidence:
         if not part.sources:
             return NOTHING
-        key = (part.text, part.sources, part.kind, part.call_id, part.handle)
+        key = (part.text, part.sources, part.kind, part.call_id, part.handle, part.name)
         evidence = self._read.get(key)
         if evidence is None:
             evidence = self._read[key] = self._shown(part)
@@ -103,7 +103,8 @@ class Witness:
         if not facts:
             return Evidence(handle=called) if called else NOTHING
         if part.kind == "opaque":
-            return Evidence(opaque=facts)
+            kept = part.name == KEPT_UNSEEN
+            return Evidence(intact=facts) if kept else Evidence(opaque=facts)
         quoted = self._quoted(part) if part.kind in QUOTING else 0
         handle = called | self.pointed(part) | self._stubbed(part, facts)
         # Verbatim facts are not searched for in other words.

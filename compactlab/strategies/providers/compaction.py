@@ -7,12 +7,11 @@ from types import MappingProxyType
 from typing import Annotated
 
 from compactlab.sim.core.limits import Limit
-from compactlab.sim.core.message import Part
 from compactlab.sim.core.view import View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, live_request, summary_message
-from compactlab.strategies.mechanisms.stub import sources_of
+from compactlab.strategies.mechanisms.sealed import Item, sealed
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 LEAST = 50_000  # the API takes no smaller trigger
@@ -50,6 +49,9 @@ class ServerCompaction(Strategy):
         What is asked for instead of the provider's own prompt; only its length matters.
     opaque
         Whether the block's text is hidden.
+    item
+        The kind of a hidden block: its size is that of a simulated summary and its memory unknown,
+        or both are as measured (:mod:`~compactlab.strategies.mechanisms.sealed`).
     """
 
     does = (Act.SUMMARISE,)
@@ -57,6 +59,7 @@ class ServerCompaction(Strategy):
     trigger: Annotated[Trigger, _PASS] = _COMPACTS
     instructions: str = ""
     opaque: bool = False
+    item: Item = "unknown"
 
     breaks = MappingProxyType(
         {"last user message": "all before the block is ignored; compact_20260112"}
@@ -71,11 +74,7 @@ class ServerCompaction(Strategy):
         summary = host.summarize(view, live_request(view.messages, most, asked))
         if not summary:
             return view
-        block = (_sealed(summary, host),) if self.opaque else summary
-        return view.with_messages([summary_message(host, block, "assistant", lead="")])
-
-
-def _sealed(summary: tuple[Part, ...], host: Host) -> Part:
-    """Make an opaque summary: its size and its sources are known, its text is not."""
-    tokens = sum(map(host.count, summary)) / host.model.tokenizer.factor
-    return Part("text", "", "opaque", sources_of(summary), name="compaction", size=round(tokens))
+        if self.opaque:
+            tokens = sum(map(host.count, summary)) / host.model.tokenizer.factor
+            summary = (sealed(self.item, summary, view.messages, round(tokens), host),)
+        return view.with_messages([summary_message(host, summary, "assistant", lead="")])
