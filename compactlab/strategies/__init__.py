@@ -41,6 +41,7 @@ from compactlab.strategies.pi.compaction import AutoCompact, Pi
 from compactlab.strategies.providers.clearing import ClearToolResults
 from compactlab.strategies.providers.compaction import ServerCompaction
 from compactlab.strategies.qwen_code import HistorySummary, MicroCompaction, QwenCode
+from compactlab.strategies.scored_pruning import ScoredPruning
 from compactlab.strategies.summary_behind import SummaryBehind
 from compactlab.strategies.windows import PairSafeWindow, SlidingWindow
 
@@ -92,6 +93,7 @@ __all__ = [
     "RecencyBuffer",
     "RecentEvents",
     "RollingSummary",
+    "ScoredPruning",
     "ServerCompaction",
     "SlidingWindow",
     "SummaryBehind",

@@ -88,6 +88,7 @@ _OTHERS = (
     "idle_compaction + full_summary",
     "background_compaction",
     "summary_behind",
+    "scored_pruning + full_summary",
 )
 ALL_STRATEGIES = DEFAULT_STRATEGIES + _OTHERS
 

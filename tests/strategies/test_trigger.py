@@ -45,6 +45,7 @@ from compactlab.strategies import (
     PruneThenSummarize,
     RecencyBuffer,
     RollingSummary,
+    ScoredPruning,
     ServerCompaction,
     SummaryBehind,
     ToolGroups,
@@ -214,6 +215,7 @@ REACHED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
         partial(BackgroundCompaction, ready_after=0, blocking=10**7),
         known_tokens,
     ),
+    ScoredPruning: (partial(ScoredPruning, recent=0, min_gain=0.0), known_tokens),
     SummaryBehind: (partial(SummaryBehind, front_tokens=0, tail_tokens=100), known_tokens),
 }
 EXCEEDED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {

@@ -108,13 +108,25 @@ def ranked(query: str, texts: Sequence[str]) -> list[int]:
     >>> ranked("Which port?", ["the parser is slow", "port 8080", "port or parser?"])
     [1, 2]
     """
+    scores = relevance(query, texts)
+    matches = [place for place, score in enumerate(scores) if score > 0]
+    return sorted(matches, key=lambda place: (-scores[place], place))
+
+
+def relevance(query: str, texts: Sequence[str]) -> list[float]:
+    """Return the score of each text for a query, as :func:`ranked` has it; 0 for no word in common.
+
+    Examples
+    --------
+    >>> relevance("port", ["the parser is slow", "port 8080"])
+    [0.0, 0.364814306]
+    """
     words, index = sorted(set(_words(query))), _index(tuple(texts))
     known = [word for word in words if index is not None and word in index.vocab_dict]
     if index is None or not known:
-        return []
-    scores = index.get_scores(known).round(9).tolist()
-    matches = [place for place, score in enumerate(scores) if score > 0]
-    return sorted(matches, key=lambda place: (-scores[place], place))
+        return [0.0] * len(texts)
+    scores: list[float] = index.get_scores(known).round(9).tolist()
+    return scores
 
 
 # A log is searched many times between two compactions.

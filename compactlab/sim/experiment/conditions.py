@@ -109,6 +109,7 @@ class Condition:
         codes = list(dict.fromkeys(part.card.code for part in parts if isinstance(part, Foreign)))
         if ours := {type(part) for part in parts if not isinstance(part, Foreign)}:
             codes.append(digest_of_classes(ours))
+        codes += [part.outside for part in parts if not isinstance(part, Foreign) and part.outside]
         if len(codes) == 1:
             return codes[0]
         return hashlib.blake2b("".join(codes).encode(), digest_size=8).hexdigest()

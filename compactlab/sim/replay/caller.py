@@ -92,6 +92,7 @@ class Caller:
                 summarize=self.side.summarize,
                 run_turn=self.side.run_turn,
                 charge=self.side.charge,
+                send=self.side.send,
                 fetch=self.outbox.fetch,
                 rng=self.script.rng,
                 needs=self.script.needs,

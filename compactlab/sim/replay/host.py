@@ -18,7 +18,7 @@ from compactlab.sim.replay.state import Compacted, Recorded, State
 from compactlab.sim.replay.summarize import SummaryRequest, TurnRequest
 
 
-def _nobody(*asked: object) -> Any:
+def _nobody(*asked: object, **more: object) -> Any:
     raise ContractError("nobody answers that here: it is asked in a replay")
 
 
@@ -29,6 +29,7 @@ class Services:
     summarize: Callable[[Host, View, SummaryRequest], tuple[Part, ...]] = _nobody
     run_turn: Callable[[Host, View, TurnRequest], View] = _nobody
     charge: Callable[[Host, View, Call], None] = _nobody
+    send: Callable[..., None] = _nobody  # as :meth:`Host.send`
     fetch: Callable[[Host, str], str] = _nobody
     rng: Callable[[Host, str], random.Random] = _nobody
     needs: Callable[[Host], Later] = _nobody
@@ -199,6 +200,26 @@ class Host:
             else the current price.
         """
         self._services.charge(self, view, call)
+
+    def send(
+        self, prompt: View, output: int, purpose: str, *, model: str = "", marked: bool = True
+    ) -> None:
+        """Bill a request of the strategy's own that is no summary and no turn; nobody waits for it.
+
+        Parameters
+        ----------
+        prompt
+            The whole prompt.
+        output
+            Tokens of the answer.
+        purpose
+            Its name in bills: ``score``.
+        model
+            The model, by its name in the catalogue; "" for the session's own.
+        marked
+            Whether it is marked for the cache, where a provider stores what is marked.
+        """
+        self._services.send(self, prompt, output, purpose, model=model, marked=marked)
 
     def mark(self, messages: int) -> None:
         """Set a client cache mark at the end of so many leading messages, from the next request on.

@@ -131,6 +131,22 @@ class SideCalls:
         made = SideCall("summary", model.name, host.now, known, causes, cycle, place=bill.place)
         self.made.append(made)
 
+    def send(
+        self, host: Host, prompt: View, output: int, purpose: str, *, model: str, marked: bool
+    ) -> None:
+        """Bill a request of the strategy's own; nobody waits for it."""
+        found = self._model(host, model)
+        self._bill_side(
+            host,
+            purpose,
+            prompt,
+            "compaction_call",
+            output,
+            waits=False,
+            marked=marked,
+            model=found,
+        )
+
     def run_turn(self, host: Host, view: View, request: TurnRequest) -> View:
         """Let the agent take an extra turn, before any unanswered messages; bill its calls.
 

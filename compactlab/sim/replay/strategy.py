@@ -56,6 +56,8 @@ class Act(StrEnum):
     """Restore earlier messages or notes."""
     REPAIR = "repair"
     """Repair calls and results."""
+    REQUEST = "request"
+    """Send requests of its own that are no summary: for scores, or for the cache's sake."""
 
 
 class Strategy(ABC):
@@ -127,7 +129,7 @@ class Strategy(ABC):
 
     @property
     def outside(self) -> str:
-        """Digest of non-Python code that it runs; "" if there is none."""
+        """Digest of a program that it runs or of a file that it reads; "" if there is none."""
         return ""
 
     def silence(self, host: Host) -> float:
