@@ -177,23 +177,29 @@ def lead(experiments: Mapping[str, Any]) -> Iterator[str]:
 
 
 def answer(compared: Mapping[str, Any]) -> str:
-    """Who is cheapest and who recalls most, as far as that is certain."""
+    """What the reference costs and recalls, and who certainly costs less."""
     usable = [row for row in compared["rows"] if row["usable"] and is_choice(row)]
-    cost, recall = "cost_usd", f"recall_{compared['distance'] // 1000}k"
-    first = [row for row in usable if row["ranks"][cost][0] == 1]
-    best = [row for row in usable if row["ranks"][recall][0] == 1]
-    both = [row["label"] for row in first if row in best]
+    reference = next(row for row in usable if row["label"] == REFERENCE)
+    cost, recall = metrics(compared)
+    cheaper = [row for row in usable if row["differs"][cost] == "better"]
+    equal = [row for row in cheaper if row["differs"][recall] != "worse"]
     text = (
-        f"At a window of {compared['window']:,} tokens, over {compared['conversations']} sessions: "
-        f"{labels(first)} may be the cheapest, {labels(best)} may recall most of what was stated "
-        f"{compared['distance']:,} tokens ago or earlier"
+        f"At a window of {compared['window']:,} tokens, over {compared['conversations']} sessions, "
+        f"{name(REFERENCE)} costs {reference['usd']:.2f} USD a session and recalls "
+        f"{show(reference['recall'][0], 'share')} of what was stated {compared['distance']:,} "
+        "tokens ago or earlier. "
     )
-    return f"{text}; {enumerated(both, 5)} may be both." if both else f"{text}; none may be both."
+    if not cheaper:
+        return f"{text}Nobody is significantly cheaper."
+    listed = [f"{name(row['label'])} ({signed(row['change'][0])})" for row in cheaper]
+    text += f"Significantly cheaper: {enumerated(listed, len(listed))}. "
+    named = enumerated([name(row["label"]) for row in equal], len(equal) or 1)
+    return f"{text}Of these, {named} recalled no less, as far as can be told." if equal else text
 
 
-def labels(given: Sequence[Mapping[str, Any]]) -> str:
-    """The names of a few rows."""
-    return enumerated([name(row["label"]) for row in given], 6)
+def metrics(compared: Mapping[str, Any]) -> tuple[str, str]:
+    """The metrics of cost and of recall at the distance."""
+    return "cost_usd", f"recall_{compared['distance'] // 1000}k"
 
 
 def is_choice(row: Mapping[str, Any]) -> bool:
@@ -251,7 +257,7 @@ def table(compared: Mapping[str, Any], *, with_family: bool) -> Table:
     ]  # fmt: skip
     kept = [row for row in compared["rows"] if is_choice(row)]
     kept.sort(key=lambda row: (row["family"] if with_family else "", not row["usable"], row["usd"]))
-    cost, recall = "cost_usd", f"recall_{compared['distance'] // 1000}k"
+    cost, recall = metrics(compared)
     lines = [
         TableRow(
             (

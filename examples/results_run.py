@@ -155,6 +155,7 @@ def figures(comparison: Comparison) -> Iterator[dict[str, Any]]:
             "usd": rounded(row.mean()),
             "usd_with_recovery": rounded(row.mean("cost_with_recovery_usd")),
             "change": ends(against.get((row.spec, "cost_usd"))),
+            "differs": {m: direction(against.get((row.spec, m))) for m in comparison.primary},
             "recall": [rounded(each) for each in (row.recall, spread.low, spread.high)],
             "hits": rounded(hits(row)),
             "spike": rounded(row.figures["write_spike_max"]),
@@ -171,6 +172,11 @@ def hits(row: Row) -> float:
         row.value(f"tokens_{kind}") for kind in ("cache_read", "cache_write", "uncached")
     )
     return read / (read + sum(missed))
+
+
+def direction(contrast: Contrast | None) -> str:
+    """Whether a strategy is significantly better or worse than the reference."""
+    return "" if contrast is None else "better" * contrast.better or "worse" * contrast.worse
 
 
 def ends(contrast: Contrast | None) -> list[float | None]:
