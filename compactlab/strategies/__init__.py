@@ -11,6 +11,7 @@ from compactlab.strategies.adk import EventRanges
 from compactlab.strategies.agent_framework import ToolGroups
 from compactlab.strategies.background_compaction import BackgroundCompaction
 from compactlab.strategies.claude_code import ClaudeCode, FullSummary
+from compactlab.strategies.cliff_compaction import CliffCompaction
 from compactlab.strategies.cline import AgenticCompaction, Cline, HalfTruncation
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.complexity_trap import TurnCheckpoints
@@ -53,6 +54,7 @@ __all__ = [
     "BackgroundCompaction",
     "ClaudeCode",
     "ClearToolResults",
+    "CliffCompaction",
     "Cline",
     "Codex",
     "ContextGuard",

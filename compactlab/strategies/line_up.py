@@ -89,6 +89,7 @@ _OTHERS = (
     "background_compaction",
     "summary_behind",
     "scored_pruning + full_summary",
+    "cliff_compaction",
 )
 ALL_STRATEGIES = DEFAULT_STRATEGIES + _OTHERS
 

@@ -93,6 +93,11 @@ STORIES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
         ("a rewind takes a clearing back", "trigger=600, keep=1", "ucrcrcra <3 ua",
          "u1 +1, c4 r5 | !u1 c2 r3* c4 r5* c6 r7 | u1 c2 r3 u9", {"sizes": {"r": 1000}}),
     ]),
+    "cliff_compaction": ({"size": 400}, [
+        ("the first digest has what was said and short results, the second drops the first",
+         "trigger=1000, keep_recent=1", "ucrcr" + "ua" * 6,
+         "u1 +3 | !u1 summary-1~ a9 u10 | !u1 summary-2~ a11 u12 +2"),
+    ]),
     "agentic_compaction": ({"size": 600, "window": 20000}, [
         ("without a summary nothing happens", "trigger=2000, preserve_recent_tokens=500", "ua" * 10,
          "u1 +4 +5(summary)", {"summarizer": "empty"}),

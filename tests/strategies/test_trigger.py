@@ -25,6 +25,7 @@ from compactlab.strategies import (
     BackgroundCompaction,
     ClaudeCode,
     ClearToolResults,
+    CliffCompaction,
     Codex,
     ContextWindows,
     DescribedResults,
@@ -53,6 +54,7 @@ from compactlab.strategies import (
 )
 from compactlab.strategies.agent_framework import serialised
 from compactlab.strategies.catalogue import STRATEGIES, find_strategy
+from compactlab.strategies.cliff_compaction import chars
 from compactlab.strategies.cline import MOST_FACTOR, sizes_of
 from compactlab.strategies.codex import counted_tokens
 from compactlab.strategies.gemini_cli import _prompt_tokens
@@ -181,6 +183,11 @@ def counted(view: View, host: Host) -> float:
     return host.count(view)
 
 
+def of_cliff(view: View, host: Host) -> float:
+    system = sum(len(part.text) + 4 * part.size for part in view.system)
+    return (system + view.messages.total(chars)) / 4
+
+
 def of_hermes(view: View, host: Host) -> float:
     """Either is enough: the last report, or the estimate of the request."""
     return max(host.reported.prompt if host.reported else 0, request_tokens(view))
@@ -224,6 +231,7 @@ EXCEEDED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
     PreserveTurns: (partial(PreserveTurns, keep_recent_tokens=100), used),
     ToolGroups: (ToolGroups, lambda view, host: view.messages.total(serialised)),
     ClearToolResults: (partial(ClearToolResults, keep=1), counted),
+    CliffCompaction: (CliffCompaction, of_cliff),
     ServerCompaction: (ServerCompaction, counted),
 }
 
