@@ -44,6 +44,7 @@ from compactlab.strategies.providers.compaction import ServerCompaction
 from compactlab.strategies.qwen_code import HistorySummary, MicroCompaction, QwenCode
 from compactlab.strategies.scored_pruning import ScoredPruning
 from compactlab.strategies.summary_behind import SummaryBehind
+from compactlab.strategies.user_rules import UserRules
 from compactlab.strategies.windows import PairSafeWindow, SlidingWindow
 
 __all__ = [
@@ -106,6 +107,7 @@ __all__ = [
     "TtlPrune",
     "TurnCheckpoints",
     "TurnSlice",
+    "UserRules",
     "UserWords",
     "WriteGuard",
 ]

@@ -90,6 +90,7 @@ _OTHERS = (
     "summary_behind",
     "scored_pruning + full_summary",
     "cliff_compaction",
+    "full_summary + user_rules",
 )
 ALL_STRATEGIES = DEFAULT_STRATEGIES + _OTHERS
 

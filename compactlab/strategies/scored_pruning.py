@@ -11,7 +11,6 @@ from typing import Annotated, Literal, NamedTuple
 
 import msgspec
 
-from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import Message, Part, plain
 from compactlab.sim.core.notes import relevance
@@ -19,6 +18,7 @@ from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.store.code import digest_of_file
+from compactlab.strategies.mechanisms.answers import read_answers
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.estimate import at_most, known_tokens
 from compactlab.strategies.mechanisms.stub import results_of
@@ -274,14 +274,7 @@ class ScoredPruning(Strategy):
     @cached_property
     def recorded(self) -> dict[str, Score]:
         """The recorded answers by call id."""
-        try:
-            lines = Path(self.answers).read_bytes().splitlines()
-        except OSError as error:
-            raise UsageError(f"scored_pruning: {self.answers}: {error.strerror}") from None
-        try:
-            known = [msgspec.json.decode(line, type=_Answer) for line in lines if line.strip()]
-        except msgspec.MsgspecError as error:
-            raise InputError(f"{self.answers}: {error}") from None
+        known = read_answers(self.answers, _Answer)
         return {answer.id: Score(answer.call, answer.result) for answer in known}
 
     def compact(self, view: View, host: Host) -> View:

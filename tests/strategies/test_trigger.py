@@ -86,6 +86,7 @@ OTHERS = {
     "offload_outputs": "a single large output",
     "summary_sidecar": "another to leave something out; its threshold says how full it must be",
     "context_recovery": "another to compact",
+    "user_rules": "another to summarise",
     "memory_recall": "what the user asks",
     "write_guard": "a result to be written",
     "context_guard": "three quarters of the window, by weights of its own; it has no setting",
