@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import math
 from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -36,8 +38,9 @@ def model_rows(file: str | None = None) -> list[Listed]:
 
 def _row(model: Model) -> Listed:
     from compactlab.sim.models.listing import UNDATED, price_list
+    from compactlab.sim.models.rates import Tiers
 
-    policy = model.policy
+    policy, by_hand = model.policy, model.prices or Tiers(())
     lives = {policy.lifetime(ttl) for ttl in ("", "5m", "1h")} if policy else set()
     sheet = _sheet(model)
     return {
@@ -46,6 +49,7 @@ def _row(model: Model) -> Listed:
         + (policy.spec if policy else "no cache policy yet: name it with @none"),
         "provider": model.provider,
         "window": model.window,
+        "client_window": min(model.client_window or model.window, model.window),
         "max_output": model.max_output,
         "encoding": model.tokenizer.encoding,
         "factor": model.tokenizer.factor,
@@ -57,13 +61,21 @@ def _row(model: Model) -> Listed:
         "strips_thinking": model.strips_thinking,
         "price": model.price,
         "price_list": price_list() if model.price else "",
-        "priced_at": UNDATED.date().isoformat() if model.price else model.asof,
+        "priced_at": UNDATED.date().isoformat() if model.price else by_hand.asof or model.asof,
+        "price_source": "" if model.price else by_hand.source or model.source,
+        "price_until": _last_day(getattr(sheet, "until", math.inf)),
+        "promised_until": model.promised,
         "dollars_per_million_tokens": _prices(sheet) if sheet else [],
         "storage_dollars_per_million_tokens_and_hour": _storage(sheet) if sheet else 0.0,
         "multipliers": dict(model.multipliers),
         "source": model.source,
         "asof": model.asof,
     }
+
+
+def _last_day(end: float) -> str:
+    """The day before a moment; "" if it never comes."""
+    return "" if end == math.inf else f"{datetime.fromtimestamp(end - 1, UTC).date()}"
 
 
 def _sheet(model: Model) -> Sheet | None:
@@ -111,7 +123,17 @@ def model_report(models: Sequence[Listed]) -> Document:
     """The models as a table."""
     named = next((model for model in models if model["price_list"]), models[0])
     table = Table(_COLUMNS, rows(map(_cells, models)))
-    return Document((table, sentences(_legend(named))))
+    return Document((table, sentences([*_legend(named), *_endings(models)])))
+
+
+def _endings(models: Sequence[Listed]) -> Iterator[str]:
+    """Prices that end on a day, and promotions that may."""
+    known = [f"{row['price_until']} {row['name']}" for row in models if row["price_until"]]
+    told = [f"{row['promised_until']} {row['name']}" for row in models if row["promised_until"]]
+    if known:
+        yield f"Prices end after: {', '.join(sorted(known))}."
+    if told:
+        yield f"Promotional at least until: {', '.join(sorted(told))}."
 
 
 def _cells(row: Listed) -> Sequence[str]:
@@ -322,9 +344,14 @@ _NOTES = {
 @click.command("list")
 @click.argument("kind", metavar="KIND", type=click.Choice((*_KINDS, MODELS)))
 @click.option("--parameters", "-p", is_flag=True, help="Add parameters and their defaults.")
+@click.option(
+    "--unknown", is_flag=True, help="Models of our providers that only the price list has."
+)
 @setting_option("models_file")
 @click.option("--json", "as_json", is_flag=True, help="Print all details as JSON.")
-def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -> None:
+def list_(
+    kind: str, parameters: bool, unknown: bool, models_file: str | None, as_json: bool
+) -> None:
     """List strategies, summarisers, models, and more.
 
     Strategies are a table by what they do and when they act. Of others, one line each; a second
@@ -333,11 +360,19 @@ def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -
     """
     if models_file and kind != MODELS:
         raise UsageError(f"--models FILE adds to the list of models, not of {kind}")
+    if unknown and kind != MODELS:
+        raise UsageError(f"--unknown is of models, not of {kind}")
     from compactlab.reports.render import terminal
 
-    listed = model_rows(models_file) if kind == MODELS else _KINDS[kind]()
+    if unknown:
+        listed = _unknown(models_file)
+    else:
+        listed = model_rows(models_file) if kind == MODELS else _KINDS[kind]()
     if as_json:
         print_json(json.dumps(listed, indent=2, default=str))
+        return
+    if unknown:
+        say("\n".join(_by_provider(listed)))
         return
     if kind == MODELS:
         say(terminal.write(model_report(listed)), styled=True)
@@ -349,6 +384,26 @@ def list_(kind: str, parameters: bool, models_file: str | None, as_json: bool) -
         say(line)
     if kind in _NOTES:
         say(f"  {_NOTES[kind]}")
+
+
+def _unknown(models_file: str | None) -> list[Listed]:
+    """The models of our providers that the price list has and the catalogue has not."""
+    from compactlab.sim.models.pricing import known_models
+
+    lacking = known_models(models_file).lacking()
+    return [{"name": each.id, "provider": each.provider, "window": each.window} for each in lacking]
+
+
+def _by_provider(listed: list[Listed]) -> Iterator[str]:
+    """Their names, a paragraph a provider."""
+    import textwrap
+
+    from compactlab.sim.models.listing import price_list
+
+    yield f"In {price_list()}, and not in this catalogue:"
+    for provider, sold in itertools.groupby(listed, lambda row: row["provider"]):
+        names = f"{provider}: {', '.join(str(row['name']) for row in sold)}"
+        yield textwrap.fill(names, 100, subsequent_indent="  ", break_on_hyphens=False)
 
 
 def _lines(items: list[Listed], parameters: bool) -> Iterator[str]:

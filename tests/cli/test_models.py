@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from textwrap import fill
 
 import pytest
 from inline_snapshot import snapshot
 
 from compactlab.sim.models.model import catalogue, find_model
+from compactlab.sim.models.pricing import price_list
 from compactlab.sim.store.results import Results
 from tests.cli.conftest import TINY
 from tests.recordings import claude_code
@@ -96,6 +98,50 @@ def test_json_has_all_of_it(compactlab):
     assert all(find_model(name).name == name for name in rows)
 
 
+def test_prices_that_end_are_told_with_their_day(compactlab):
+    rows = {row["name"]: row for row in json.loads(compactlab("list", "models", "--json").out)}
+    ends = {name: row["price_until"] for name, row in rows.items() if row["price_until"]}
+    assert ends == snapshot(
+        {
+            "gemini-3-6-flash": "2026-12-31",
+            "gemini-3-7-flash": "2026-12-31",
+            "gemini-3-8-flash": "2026-12-31",
+            "gemini-4-argon": "2026-11-30",
+            "gemini-4-carbon": "2026-11-30",
+        }
+    )
+    told = {name: row["promised_until"] for name, row in rows.items() if row["promised_until"]}
+    assert told == {"gpt-5-6-sol": "2026-11-21"}
+    assert rows["gpt-6-2-astra"]["price_source"].startswith("seen on 2026-11-27, second-hand: ")
+    assert rows["gpt-6-2-astra"]["priced_at"] == "2026-11-27"
+    assert rows["gpt-6-2-sol"]["client_window"] == 500_000
+    assert rows["claude-opus-5"]["client_window"] == 1_000_000
+    last = compactlab("list", "models").out.splitlines()[-2:]
+    assert "\n".join(fill(line, 90) for line in last) == snapshot("""\
+Prices end after: 2026-11-30 gemini-4-argon, 2026-11-30 gemini-4-carbon, 2026-12-31
+gemini-3-6-flash, 2026-12-31 gemini-3-7-flash, 2026-12-31 gemini-3-8-flash.
+Promotional at least until: 2026-11-21 gpt-5-6-sol.\
+""")
+
+
+def test_models_that_only_the_price_list_has(compactlab, own):
+    done = compactlab("list", "models", "--unknown")
+    assert done.code == 0
+    head, *lines = done.out.splitlines()
+    assert head == f"In {price_list()}, and not in this catalogue:"
+    makers = [line.partition(":")[0] for line in lines if not line.startswith(" ")]
+    assert makers == [
+        "anthropic", "deepseek", "google", "minimax", "moonshotai", "openai", "x-ai", "zai",
+    ]  # fmt: skip
+    rows = json.loads(compactlab("list", "models", "--unknown", "--json").out)
+    assert {"name": "gpt-5-nano", "provider": "openai", "window": 400_000} in rows
+    assert sum(line.count(",") for line in lines) <= len(rows)
+    own.write_text('models.nano = { window = 9, cache = "none", price = "openai/gpt-5-nano" }')
+    fewer = json.loads(compactlab("list", "models", "--unknown", "--models", own, "--json").out)
+    assert [row["name"] for row in rows if row not in fewer] == ["gpt-5-nano"]
+    assert compactlab("list", "strategies", "--unknown").code == 2
+
+
 def test_own_models_stand_in_the_list(compactlab, own):
     rows = json.loads(compactlab("list", "models", "--models", own, "--json").out)
     rows = {row["name"]: row for row in rows}
@@ -139,7 +185,7 @@ def test_what_is_wrong_in_it_ends_with_2(compactlab, tmp_path, command):
     assert told == snapshot(
         [
             "compactlab: own.toml: models.m.window must be a whole number from 1, not 0",
-            "compactlab: own.toml: models.m: unknown key 'windo'; did you mean window?",
+            "compactlab: own.toml: models.m: unknown key 'windo'; did you mean window or client_wi",
             "compactlab: own.toml: models.m.price: genai-prices has no price for openai/gpt-55; di",
             "compactlab: own.toml: no file of models: Invalid value (at end of document)",
         ]

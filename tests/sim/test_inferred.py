@@ -37,10 +37,10 @@ def test_it_says_so() -> None:
         ("gpt-6-cyber", "gpt-6-1-terra"),  # of equals the newest
         ("o1", "o3"),
         ("gemini-2.0-flash", "gemini-2-5-flash"),  # and not the newest Pro
-        ("gemini-3.6-flash", "gemini-3-5-flash"),
+        ("gemini-3.5-flash-lite", "gemini-3-5-flash"),
         ("deepseek-chat", "deepseek-v4-pro"),
         ("grok-3", "grok-4-3"),
-        ("kimi-k2-thinking", "kimi-k2-6"),
+        ("kimi-k2-thinking", "kimi-k2-7-code"),  # of equals the newest, here too
         ("codex-mini", "gpt-5-3-codex"),
     ],
 )

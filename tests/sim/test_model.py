@@ -5,14 +5,23 @@ from __future__ import annotations
 import pickle
 import re
 from collections import Counter
+from datetime import datetime
 
 import pytest
 from genai_prices.data_snapshot import get_snapshot
 
 from compactlab.sim.cache import Anthropic, NoCache
 from compactlab.sim.core.errors import ModelError
+from compactlab.sim.core.message import Usage
 from compactlab.sim.core.tokens import Tokenizer
-from compactlab.sim.models.model import Catalogue, catalogue, find_model, replayable, tokenizer_of
+from compactlab.sim.models.model import (
+    Catalogue,
+    built_in,
+    catalogue,
+    find_model,
+    replayable,
+    tokenizer_of,
+)
 from compactlab.sim.models.pricing import prices_of
 
 # Section 1.2 of the notes on prompt caching: the shortest prefix that is stored.
@@ -59,6 +68,8 @@ def test_the_catalogue_covers_the_providers() -> None:
         "deepseek",
         "xai",
         "moonshot",
+        "zai",
+        "minimax",
         "qwen",
         "self-hosted",
     }
@@ -83,6 +94,70 @@ def test_all_but_one_have_prices() -> None:
         except ModelError:
             unpriced.append(name)
     assert unpriced == ["gpt-5-3-codex-spark"]
+
+
+def dollars(name: str, day: str, prompt: int) -> tuple[float, ...]:
+    """Input, a read and output of a request, for a million tokens each."""
+    time = datetime.fromisoformat(f"{day}T12:00:00+00:00").timestamp()
+    rates = prices_of(find_model(name)).rates(time, prompt)
+    kinds = ("uncached", "cache_read", "output")
+    return tuple(round(rates.cost(Usage(**{kind: 1})) * 1e6, 6) for kind in kinds)
+
+
+@pytest.mark.parametrize(
+    ("name", "day", "prompt", "wanted"),
+    [
+        ("gpt-6.2-sol", "2026-11-27", 272_000, (2, 0.1, 10)),
+        ("gpt-6.2-sol", "2026-11-27", 272_001, (4, 0.2, 15)),
+        ("gpt-6.2-astra", "2026-11-27", 272_001, (16, 0.8, 60)),
+        ("gemini-4-carbon", "2026-11-30", 9, (2, 0.1, 10)),
+        ("gemini-4-carbon", "2026-12-01", 900_000, (4, 0.2, 20)),
+        ("gemini-4-argon", "2026-12-01", 9, (4, 0.2, 20)),
+        ("gemini-4-neon", "2026-11-27", 900_000, (3, 0.15, 15)),
+        ("gemini-4-hydrogen", "2026-11-27", 900_000, (1.5, 0.075, 7.5)),
+        ("gemini-3.7-flash", "2026-12-31", 9, (0.75, 0.075, 3.75)),
+        ("gemini-3.7-flash", "2027-01-01", 9, (1.5, 0.15, 7.5)),
+        ("kimi-k2.7-code", "2026-11-27", 9, (0.95, 0.19, 4)),
+        ("deepseek-v4.1-flash", "2026-11-27", 9, (0.15, 0.003, 0.6)),
+        ("glm-5.3", "2026-11-27", 9, (1.4, 0.26, 4.4)),
+        ("MiniMax-M3", "2026-11-27", 512_001, (0.6, 0.12, 2.4)),
+        ("gpt-5.6-sol", "2026-11-27", 9, (4, 0.4, 20)),
+    ],
+)
+def test_models_of_november_2026_cost_what_their_sources_say(
+    name: str, day: str, prompt: int, wanted: tuple[float, ...]
+) -> None:
+    assert dollars(name, day, prompt) == wanted
+    assert not find_model(name).inferred
+
+
+def test_what_was_not_read_at_its_source_says_so() -> None:
+    by_hand = {name: model.prices for name, model in catalogue().items() if model.prices}
+    assert {name for name, prices in by_hand.items() if "second-hand" in prices.source} == {
+        "gpt-6-2-astra", "gemini-4-carbon", "gemini-4-neon", "gemini-4-hydrogen",
+    }  # fmt: skip
+    assert all(prices.asof and prices.source for prices in by_hand.values())
+
+
+def test_the_windows_that_codex_gives_are_those_in_its_package() -> None:
+    """Of npm @openai/codex 0.171.0; the others are not in it any more."""
+    larger = {name for name, model in catalogue().items() if model.client_window == 500_000}
+    assert larger == {"gpt-6-1-sol", "gpt-6-1-terra", "gpt-6-2-sol"}
+    assert find_model("gpt-6.2-astra").client_window == find_model("gpt-5").client_window == 272_000
+
+
+def test_what_the_price_list_has_besides_is_named() -> None:
+    """By a look through the list itself."""
+    prices = {model.price for model in catalogue().values()}
+    found = {each.price for each in built_in().lacking()}
+    assert not found & prices
+    assert {"openai/gpt-5-nano", "zai/GLM-5.2", "x-ai/grok-3", "google/gemini-2.0-flash"} <= found
+    assert not {price for price in found if price.startswith(("google/claude", "aws/"))}
+    assert "openai/text-embedding-3-large" not in found
+    makers = {price.partition("/")[0] for price in prices}
+    for provider in get_snapshot().providers:
+        listed = {f"{provider.id}/{model.id}" for model in provider.models}
+        assert provider.id in makers or not listed & found
 
 
 @pytest.mark.parametrize(

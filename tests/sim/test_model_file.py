@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -144,6 +145,23 @@ def test_tiers_by_hand_cost_what_a_look_through_them_says(
     assert rates.cost(usage) == pytest.approx(dollars / 1e6)
 
 
+@given(st.dictionaries(st.integers(1, 20), st.integers(1, 9), max_size=5), st.integers(1, 22))
+def test_prices_that_end_on_a_day_are_those_of_the_first_day_that_is_not_over(
+    ends: dict[int, int], day: int
+) -> None:
+    """By a look through all of them, in any order; the day itself is within."""
+    tables = [{"input": 99, "output": 0}]
+    tables += [{"input": n, "output": 0, "until": f"2026-12-{end:02}"} for end, n in ends.items()]
+    row = {"window": 9, "cache": "none", "prices": tables}
+    sheet = prices_of(Catalogue.of({"models": {"m": row}}).find("m"))
+    left = [end for end in ends if day <= end]
+    wanted = ends[min(left)] if left else 99
+    for hour in (0, 23):
+        time = datetime(2026, 12, day, hour, 59, tzinfo=UTC).timestamp()
+        assert sheet.rates(time, 5).cost(Usage(uncached=1)) * 1e6 == pytest.approx(wanted)
+        assert sheet.sizes(time) == [0]
+
+
 MODEL = 'models.m = { window = 10, cache = "none"'
 
 
@@ -159,7 +177,12 @@ MODEL = 'models.m = { window = 10, cache = "none"'
         ("models.m.window = true", "models.m.window must be a whole number from 1, not true"),
         ("models.m.window = 1.5", "models.m.window must be a whole number from 1, not 1.5"),
         ("models.m.window = 10", "models.m.cache is missing; it must be the name of a cache"),
-        (f"{MODEL}, windw = 3 }}", "models.m: unknown key 'windw'; did you mean window?"),
+        (f"{MODEL}, windw = 3 }}", "models.m: unknown key 'windw'; did you mean window"),
+        (f"{MODEL}, prices = [] }}", "models.m.prices must be a table, or a list of tables"),
+        (
+            f"{MODEL}, prices = [{{ input = 1, output = 1, until = 2026-12-31 }}] }}",
+            "models.m.prices end with one table that has no day in until",
+        ),
         (f"{MODEL}, factor = 0 }}", "models.m.factor must be a number above 0, not 0"),
         (f"{MODEL}, factor = nan }}", "models.m.factor must be a number above 0, not NaN"),
         (f"{MODEL}, asof = 'soon' }}", "models.m.asof must be a day, e.g. 2026-12-31, not"),

@@ -22,9 +22,12 @@ from compactlab.sim.core.toml import parse_toml, read_toml
 from compactlab.sim.models.listing import (
     UNDATED,
     Listed,
+    answers_nothing,
     find_listed,
     lacking,
+    model_of,
     named_seller,
+    newest_prices,
     own_servers,
     price_list,
     rivals,
@@ -93,8 +96,13 @@ class Model:
         The provider that serves it.
     client
         The strategy of the provider's own client; "" if there is none.
+    client_window
+        The window that this client takes it to have, if that is less; 0 if it is not.
     prices
         Its prices, if they were given by hand.
+    promised
+        The day until which its provider promises a promotional price, without saying what comes
+        then; "" if none is known.
     servers
         The GPUs that it runs on, if they are paid by time and not by token.
     storage
@@ -123,7 +131,9 @@ class Model:
     policy: CachePolicy | None
     provider: str = ""
     client: str = ""
+    client_window: int = 0
     prices: Tiers | None = None
+    promised: str = ""
     servers: Prefill | None = None
     storage: tuple[StorageRate, ...] = ()
     multipliers: Mapping[str, float] = field(default_factory=dict, hash=False)
@@ -231,6 +241,22 @@ class Catalogue:
             If nobody knows it, or not its policy or multiplier.
         """
         return self._remembered(name, strict=True)
+
+    def lacking(self) -> list[Listed]:
+        """Return what the price list has of the makers here, and this catalogue has not."""
+        known, families = {model.price for model in self.models.values()} - {""}, _families()
+        makers = dict.fromkeys(price.partition("/")[0] for price in known)
+        sold = (
+            each for maker in sorted(makers) for each in dict.fromkeys(sellers()[maker].values())
+        )
+        return [
+            each
+            for each in sold
+            if each.price not in known
+            # Google also serves Claude.
+            and families.get(words_of(each.id)[0], each.provider) == each.provider
+            and not answers_nothing(newest_prices(model_of(each.price)))
+        ]
 
     def billed(self, name: str) -> Model:
         """Find a model to bill a recording; unknown multipliers are ignored."""
@@ -363,6 +389,10 @@ def find_model(name: str) -> Model:
     return built_in().find(name)
 
 
+# Makers whose cache is an assumption of the catalogue, for its own models alone.
+_ASSUMED = ("zai", "minimax")
+
+
 @cache
 def _inferred(listed: Listed) -> Model | None:
     """Infer a model from its maker's models; None if the catalogue has none of them.
@@ -377,7 +407,7 @@ def _inferred(listed: Listed) -> Model | None:
         return None
     models = built_in().models
     served = {name: m for name, m in models.items() if m.price.startswith(f"{listed.provider}/")}
-    if not served:
+    if not served or listed.provider in _ASSUMED:
         return None
     own, short = dashed(listed.id), undated(listed.id)
     name = short if sellers()[listed.provider][short] is listed else own

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -27,11 +27,13 @@ from compactlab.sim.models.rates import MILLION, PRESETS, Prefill, Rates, Storag
 from compactlab.sim.models.spelling import RESERVED
 
 MODEL_KEYS = (
-    "provider", "window", "max_output", "encoding", "factor", "framing", "thinking", "cache",
-    "price", "prices", "servers", "storage", "multipliers", "strips_thinking", "source", "asof",
+    "provider", "window", "client_window", "max_output", "encoding", "factor", "framing",
+    "thinking", "cache", "price", "prices", "promised", "servers", "storage", "multipliers",
+    "strips_thinking", "source", "asof",
 )  # fmt: skip
 PROVIDER_KEYS = (
-    "encoding", "factor", "framing", "thinking", "multipliers", "client", "source", "asof",
+    "encoding", "factor", "framing", "thinking", "multipliers", "client", "client_window",
+    "source", "asof",
 )  # fmt: skip
 # Sources of prices: genai-prices, the file itself, or the time of self-hosted GPUs.
 PRICED_BY = ("price", "prices", "servers")
@@ -41,6 +43,7 @@ _POLICY = Kind(
     "the name of a cache policy, or a table with it", lambda v: isinstance(v, str | dict)
 )
 _STORAGE = Kind("a number, or a list of tables", lambda v: AMOUNT.fits(v) or isinstance(v, list))
+_PRICES = Kind("a table, or a list of tables", lambda v: isinstance(v, dict | list) and v != [])
 # A class without a price is billed like the class given here.
 _INSTEAD = {"cache_read": "input", "cache_write_5m": "input", "cache_write_1h": "cache_write_5m"}
 
@@ -92,6 +95,8 @@ def _model(name: str, row: Section, providers: dict[str, Section]) -> dict[str, 
         "policy": _policy(row),
         "provider": provider,
         "client": shared.take("client", TEXT, ""),
+        "client_window": row.take("client_window", SIZE, shared.take("client_window", SIZE, 0)),
+        "promised": row.take("promised", DAY, ""),
         "prices": _prices(row),
         "servers": _servers(row),
         "storage": _storage(row),
@@ -131,12 +136,21 @@ def _policy(row: Section) -> CachePolicy | None:
 
 
 def _prices(row: Section) -> Tiers | None:
-    """Return prices given by hand in dollars per million tokens (storage: and hour)."""
-    if "prices" not in row.values:
+    """Return prices by hand in dollars per million tokens (storage: and hour), by end date."""
+    given = row.take("prices", _PRICES, None)
+    if given is None:
         return None
-    table = row.section("prices").only((*CLASSES, "search", "tiers", "asof", "source"))
-    table.take("asof", DAY, "")
-    table.take("source", TEXT, "")
+    tables = row.listed("prices") if isinstance(given, list) else [row.section("prices")]
+    *earlier, last = sorted(map(_period, tables), key=lambda period: period.until)
+    if last.until != math.inf or any(period.until == math.inf for period in earlier):
+        raise row.fault("prices", "end with one table that has no day in until")
+    for period in reversed(earlier):
+        last = replace(period, then=last)
+    return last
+
+
+def _period(table: Section) -> Tiers:
+    table.only((*CLASSES, "search", "tiers", "until", "asof", "source"))
     plain = {key: table.take(key, AMOUNT) for key in ("input", "output")}
     plain |= {key: table.take(key, AMOUNT) for key in CLASSES if key in table.values}
     steps = {0: _rates(plain)}
@@ -148,7 +162,13 @@ def _prices(row: Section) -> Tiers | None:
         own = {key: tier.take(key, AMOUNT) for key in CLASSES if key in tier.values}
         steps[above] = _rates({**plain, **own})
     search = table.take("search", AMOUNT) if "search" in table.values else None
-    return Tiers(tuple(sorted(steps.items(), reverse=True)), search)
+    return Tiers(
+        tuple(sorted(steps.items(), reverse=True)),
+        search,
+        table.take("source", TEXT, ""),
+        table.take("asof", DAY, ""),
+        _end(table.take("until", DAY, "")),
+    )
 
 
 def _rates(prices: dict[str, float]) -> Rates:
@@ -188,12 +208,16 @@ def _storage(row: Section) -> tuple[StorageRate, ...]:
     rates = []
     for each in row.listed("storage"):
         each.only(("price", "until"))
-        day = each.take("until", DAY, "")
-        # An end date includes that day.
-        after = datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(1) if day else None
-        end = after.timestamp() if after else math.inf
+        end = _end(each.take("until", DAY, ""))
         rates.append(StorageRate(each.take("price", AMOUNT), end))
     return tuple(sorted(rates, key=lambda rate: rate.until))
+
+
+def _end(day: str) -> float:
+    """Return the moment after a day, in seconds since 1970; infinite without one."""
+    if not day:
+        return math.inf
+    return (datetime.fromisoformat(day).replace(tzinfo=UTC) + timedelta(1)).timestamp()
 
 
 def _multipliers(row: Section) -> dict[str, float]:

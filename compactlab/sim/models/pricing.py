@@ -7,6 +7,7 @@ A replay only counts tokens, so a trace can be priced again at other prices.
 from __future__ import annotations
 
 import difflib
+import math
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
@@ -75,6 +76,14 @@ class PriceSheet:
         """Return the prompt sizes above which other rates apply; 0 for those of small requests."""
         return sorted(start for start, _ in self._tiers(time))
 
+    @property
+    def until(self) -> float:
+        """When today's prices end, in seconds since 1970; infinite if no day is known."""
+        dated = self._model.prices if self._always is None else ()
+        starts = [getattr(each.constraint, "start_date", None) for each in dated]
+        ends = [datetime(d.year, d.month, d.day, tzinfo=UTC) for d in starts if d]
+        return min((day.timestamp() for day in ends if day > UNDATED), default=math.inf)
+
     def _tiers(self, time: float) -> list[tuple[int, Rates]]:
         prices = self._always
         if prices is None:
@@ -119,7 +128,7 @@ class TokenPrices:
 
     def rates(self, time: float, prompt: int) -> Rates:
         """Return the rates of a request; see :meth:`PriceSheet.rates`."""
-        listed = self._tiers.rates(time, prompt)
+        listed = self._tiers.rates(time or UNDATED.timestamp(), prompt)
         storage = self._stored(time) if self._storage else listed.storage
         if storage == listed.storage and self._factor == 1.0:
             return listed
@@ -132,7 +141,12 @@ class TokenPrices:
 
     def sizes(self, time: float) -> list[int]:
         """Return the prompt sizes above which other rates apply; 0 for those of small requests."""
-        return self._tiers.sizes(time)
+        return self._tiers.sizes(time or UNDATED.timestamp())
+
+    @property
+    def until(self) -> float:
+        """When today's prices end, in seconds since 1970; infinite if no day is known."""
+        return self._tiers.until
 
     def _stored(self, time: float) -> float:
         at = time or UNDATED.timestamp()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import partial
@@ -81,15 +82,19 @@ class Rates:
 
 @dataclass(frozen=True)
 class Tiers:
-    """Rates by prompt size, given by hand for a model that no price list has."""
+    """Rates by prompt size, given by hand for a model that no price list has, until a day."""
 
     # Descending sizes, with the rates of requests whose whole prompt has more tokens. The last size
     # is 0; its rates apply to an empty prompt, too.
     steps: tuple[tuple[int, Rates], ...]
     search: float | None = None  # dollars of a web search
+    source: str = ""
+    asof: str = ""  # the day on which the source was read
+    until: float = math.inf  # in seconds since 1970
+    then: Tiers | None = None  # those after that
 
     def rates(self, time: float, prompt: int) -> Rates:
-        """Return the rates of a request with so many prompt tokens, at any time.
+        """Return the rates of a request with so many prompt tokens.
 
         Examples
         --------
@@ -97,11 +102,18 @@ class Tiers:
         >>> tiers = Tiers(((200_000, large), (0, small)))
         >>> [tiers.rates(0, prompt).uncached for prompt in (0, 200_000, 200_001)]
         [1, 1, 2]
+        >>> promotion = Tiers(((0, small),), until=9, then=tiers)
+        >>> [promotion.rates(time, 300_000).uncached for time in (8, 9)]
+        [1, 2]
         """
+        if self.then is not None and time >= self.until:
+            return self.then.rates(time, prompt)
         return step_of(self.steps, prompt)
 
     def sizes(self, time: float) -> list[int]:
         """Return the prompt sizes above which other rates apply; 0 for those of small requests."""
+        if self.then is not None and time >= self.until:
+            return self.then.sizes(time)
         return sorted(start for start, _ in self.steps)
 
 
