@@ -14,14 +14,17 @@ from typing import Any
 # Claude Code reserves the maximum length of a summary, at most 20,000 tokens, and 13,000 more. Its
 # setting is a window, from 100,000 tokens to that of the model.
 _SUMMARY, _BUFFER, _SMALLEST = 20_000, 13_000, 100_000
-# Users report that 2.1.221 never compacts if the setting is below this.
+# Users report that 2.1.221 never compacts if the window is set below this.
 _DOUBTFUL = 200_000
 _IGNORED = (
     "Claude Code only compacts earlier by this, never later, and some versions ignore it "
     "(anthropics/claude-code#64773, #82761): see in /context after a restart."
 )
+_EMBEDDED = (
+    "Embedded in another program (ACP, its SDK), Claude Code ignores this unless "
+    "autoCompactEnabled is true, too, which it is not there by default (openclaw/openclaw#111723)."
+)
 _CODEX_SHARE = 0.9  # of the window, which caps the limit
-_CODEX_WINDOW = 272_000  # the largest window in Codex's list of OpenAI's models
 _OPENCODE_ANSWER = 32_000  # the longest answer for which OpenCode reserves tokens by default
 _PI_RESERVE = 16_384
 _OPENCLAW_FLOOR = 20_000
@@ -37,6 +40,7 @@ class Model:
     provider: str = ""
     name: str = ""
     narrowed: bool = False  # whether a run has narrowed the window, which caps reserves
+    client_window: int = 0  # the window that its provider's client takes it to have
 
     def free(self, tokens: int) -> int:
         """Reserved tokens; in a narrowed window at most a quarter of it."""
@@ -87,30 +91,43 @@ def _claude_code_free(model: Model) -> int:
 def _claude_code(trigger: int, model: Model) -> Lines:
     setting = trigger + _claude_code_free(model)
     if setting >= model.window:
-        return (), ("That is its own rule: nothing to set.",)
+        return (), ('That is its own rule: nothing to set, or "autoCompactWindow": "auto".',)
     if setting < _DOUBTFUL:
         share = -(-100 * trigger // (model.window - min(model.answer or _SUMMARY, _SUMMARY)))
         remark = (
-            f"CLAUDE_CODE_AUTO_COMPACT_WINDOW={setting} would be raised to {_SMALLEST:,}."
+            f"A window of {setting:,} is less than the {_SMALLEST:,} that autoCompactWindow takes."
             if setting < _SMALLEST
-            else f"Not CLAUDE_CODE_AUTO_COMPACT_WINDOW={setting}: users of 2.1.221 found that "
+            else f'Not "autoCompactWindow": {setting}: users of 2.1.221 found that '
             f"windows from {_SMALLEST:,} to {_DOUBTFUL - 1:,} turn compaction off."
         )
-        return _json({"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": str(share)}}), (remark,), _IGNORED
-    return _json({"env": {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": str(setting)}}), (
-        f"It compacts {_claude_code_free(model):,} tokens below this window: "
-        "what a summary may take, and 13,000.",
+        lines = _json({"env": {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": str(share)}})
+        return lines, (remark,), f"{_IGNORED} {_EMBEDDED}"
+    lines, named = _json({"autoCompactWindow": setting}), model.name or "MODEL"
+    alone = json.dumps({"modelSettings": {named: {"autoCompactWindow": setting}}})
+    return (
+        lines,
+        (
+            f"It compacts {_claude_code_free(model):,} tokens below this window: "
+            "what a summary may take, and 13,000.",
+            f"For that model alone: {alone}. CLAUDE_CODE_AUTO_COMPACT_WINDOW in the environment "
+            "goes before a model's entry, and that before the line above; versions before 2.1.311 "
+            "know the variable alone.",
+        ),
+        _EMBEDDED,
     )
 
 
 def _codex_limit(model: Model) -> int:
-    window = min(model.window, _CODEX_WINDOW) if model.provider == "openai" else model.window
-    return int(window * _CODEX_SHARE)
+    return int(min(model.window, model.client_window or model.window) * _CODEX_SHARE)
 
 
 def _codex(trigger: int, model: Model) -> Lines:
     if trigger >= _codex_limit(model):
-        return (), ("That is its own rule, nine tenths of the window: nothing to set.",)
+        larger = model.client_window and model.client_window < model.window
+        return (), (
+            "That is its own rule, nine tenths of the window: nothing to set.",
+            *(["`model_context_window` gives the model a larger one."] if larger else []),
+        )
     return (f"model_auto_compact_token_limit = {trigger}",), (
         "In the first part of the file, above any [table]; more than nine tenths of the window are "
         "cut to that.",
@@ -142,30 +159,34 @@ def _opencode(trigger: int, model: Model) -> Lines:
     )
 
 
-def _reserve(model: Model, trigger: int) -> int:
-    return max(0, model.window - trigger)
-
-
 def _pi(trigger: int, model: Model) -> Lines:
-    return _json({"compaction": {"reserveTokens": _reserve(model, trigger)}}), (
+    return _json({"compaction": {"reserveTokens": max(0, model.window - trigger)}}), (
         "The reserve counts for every model; for one alone, `compaction.modelOverrides` takes "
         "`provider/model` and the same field (0.86.0). Before 1.4.0 a summary takes up to four "
         "fifths of it; before 0.84.4 pi looks between turns only.",
     )
 
 
+def _openclaw_limit(model: Model) -> int:
+    return model.window - min(_OPENCLAW_FLOOR, model.window // 4)
+
+
 def _openclaw(trigger: int, model: Model) -> Lines:
-    compaction = {"reserveTokensFloor": _reserve(model, trigger)}
-    lines = _json({"agents": {"defaults": {"compaction": compaction}}})
-    if 4 * _reserve(model, trigger) <= model.window:
-        return lines, ()
-    return (
-        lines,
-        (),
-        (
-            "OpenClaw later than 2026.1.29 caps the reserve at a quarter of the window, so "
-            f"it compacts at {model.window - model.window // 4:,} tokens."
-        ),
+    if trigger >= _openclaw_limit(model):
+        return (), ("That is its own rule: nothing to set.",)
+    # The smallest window that leaves the trigger, less 20,000 or a quarter.
+    most = min(trigger + _OPENCLAW_FLOOR, trigger + (trigger - 1) // 3)
+    named = model.name or "MODEL"
+    entry = {"id": named, "name": named, "contextTokens": most}
+    providers = {model.provider or "PROVIDER": {"models": [entry]}}
+    openai = (
+        "Under OpenAI's own API the provider compacts before that, at seven tenths of this window, "
+        "unless the model's `params` have `responsesServerCompaction: false`."
+    )
+    return _json({"models": {"providers": providers}}), (
+        "It compacts 20,000 tokens below this, or a quarter of it if that is less: "
+        "`reserveTokens` and `reserveTokensFloor` were retired, and a file with them is refused.",
+        *([openai] if model.provider == "openai" else []),
     )
 
 
@@ -181,8 +202,9 @@ CLIENTS: Mapping[str, Client] = {
         lambda model: model.window - _claude_code_free(model),
         lambda model: model.window - _claude_code_free(model),
         _claude_code,
-        "jojoprison/mnemo, release notes of v1.2.16; BaseInfinity/claude-sdlc-harness#520 "
-        "(2026-08-09, on 2.1.221); anthropics/claude-code#86863 (2026-08-17)",
+        "jojoprison/mnemo, release notes of v1.2.16; Astro-Han/claude-pace, of v0.9.6 "
+        "(2026-11-10); BaseInfinity/claude-sdlc-harness#520 (2026-08-09, on 2.1.221); "
+        "anthropics/claude-code#86863 (2026-08-17)",
     ),
     "codex": Client(
         "Codex CLI",
@@ -190,7 +212,8 @@ CLIENTS: Mapping[str, Client] = {
         _codex_limit,
         _codex_limit,
         _codex,
-        "openai/codex, codex-rs/protocol/src/openai_models.rs at rust-v0.154.0",
+        "openai/codex, codex-rs/protocol/src/openai_models.rs at rust-v0.154.0; the models in "
+        "npm @openai/codex 0.171.0",
     ),
     "opencode": Client(
         "OpenCode",
@@ -212,11 +235,11 @@ CLIENTS: Mapping[str, Client] = {
     "openclaw": Client(
         "OpenClaw",
         "~/.openclaw/openclaw.json",
-        lambda model: model.window - _OPENCLAW_FLOOR,
-        lambda model: model.window - _PI_RESERVE,
+        _openclaw_limit,
+        _openclaw_limit,
         _openclaw,
-        "openclaw/openclaw 2026.1.29 (resolveCompactionReserveTokensFloor); "
-        "docs/reference/session-management-compaction/compaction.md at 1de6958 (the cap)",
+        "npm openclaw 2026.9.6: docs/reference/session-management-compaction/compaction.md, "
+        "docs/gateway/config-tools/custom-providers.md, and its check of a configuration",
     ),
     "gemini_cli": Client(
         "Gemini CLI",

@@ -173,7 +173,9 @@ def model_of(selection: Selection, catalogue: Catalogue) -> Model:
     except CompactlabError:
         return Model(selection.window, name=name)
     narrow = selection.window < known.window
-    return Model(selection.window, known.max_output, known.provider, known.name, narrow)
+    return Model(
+        selection.window, known.max_output, known.provider, known.name, narrow, known.client_window
+    )
 
 
 def more_expensive(found: Mapping[str, Tuned]) -> set[str]:
