@@ -41,6 +41,7 @@ INDEX = {"", "catalogue"}
 # A system that is built on another one, as the real one is.
 BUILT_ON = {
     "openclaw": {"pi", "providers"},
+    "claude_code": {"idle_compaction"},
     "opencode": {"openclaw"},
     "context_windows": {"codex"},
     "described_results": {"hermes"},

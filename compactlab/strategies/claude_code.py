@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from types import MappingProxyType
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from compactlab.sim.core.message import Message, Part, Source, frame
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
+from compactlab.strategies.idle_compaction import IDLE_TOKENS, hour_nearly_over, is_resting
 from compactlab.strategies.mechanisms.estimate import capped, defaults, known_tokens
 from compactlab.strategies.mechanisms.handover import (
     INSTRUCTIONS,
@@ -189,12 +190,14 @@ class FullSummary(Strategy):
     start: the one of the project's root is injected from the disk after a compaction, those of its
     folders are not (the table of code.claude.com/docs/en/context-window of 2026-10-19, as
     dev.to/jgravelle quotes it; dev.to/rulestack found the root's back after 8 of 8 compactions).
-    Users reported it lost before (claude-code issues 19471, 2026-01-20, and 6354).
+    Users reported it lost before (claude-code issues 19471, 2026-01-20, and 6354). By the same
+    table at most five files come back, the last modified first, one above 5,000 tokens as a path.
 
-    Simplified: rules, memory, plan and skills, which are read again too, are not in a log, and most
-    logs hold no instruction file; what changed in one since is not known; in a narrowed window what
-    is reserved by default is a quarter of it at most; what would not be smaller than before is not
-    kept.
+    Simplified: rules, memory, plan and skills (5,000 tokens each, 25,000 together), which are read
+    again too, are not in a log, and most logs hold no instruction file; what changed in one since
+    is not known; that the client prepares its summary in the background (claude-code issue 71254,
+    2026-08-17) is left out; in a narrowed window what is reserved by default is a quarter of it at
+    most; what would not be smaller than before is not kept.
 
     Parameters
     ----------
@@ -216,6 +219,10 @@ class FullSummary(Strategy):
         the buffer.
     reinject
         Whether instruction files stand in front again.
+    idle
+        Whether it also compacts while the user is silent, as Claude Code does since 2.1.286 where
+        Anthropic has turned that on: from 200,000 tokens on, if cache entries live for an hour,
+        when nine tenths of that are over (``idle_compaction`` has the sources).
     """
 
     does = (Act.SUMMARISE,)
@@ -228,7 +235,7 @@ class FullSummary(Strategy):
     keep_outputs: Annotated[int, at_least(0)] = 5
     trigger: Trigger = None
     reinject: bool = True
-    phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
+    idle: bool = False
 
     breaks = MappingProxyType(
         {"last user message": "everything is summarised, what was just said too; Claude Code 2.1"}
@@ -239,11 +246,23 @@ class FullSummary(Strategy):
         """The tokens that it reserves by default, if the trigger depends on them."""
         return {} if self.trigger else defaults(self, "buffer_tokens", "summary_tokens")
 
+    @property
+    def phases(self) -> frozenset[Phase]:  # type: ignore[override]
+        """Before calls, and in silences if it is told so."""
+        silent = {Phase.ON_IDLE} if self.idle else set()
+        return frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW, *silent})
+
+    def silence(self, host: Host) -> float:
+        """Seconds until it acts while the user is silent."""
+        return hour_nearly_over(host)
+
     def compact(self, view: View, host: Host) -> View:
-        overflow = host.phase is Phase.ON_OVERFLOW
-        if not overflow and known_tokens(view, host) < self.limit(host):
+        idle, tokens = host.phase is Phase.ON_IDLE, known_tokens(view, host)
+        if idle and (tokens < IDLE_TOKENS or not is_resting(view.messages)):
             return view
-        if self.clear_first:
+        if host.phase is Phase.BEFORE_CALL and tokens < self.limit(host):
+            return view
+        if self.clear_first and not idle:
             old = older_outputs(view.messages, self.keep_outputs)
             cleared = view.with_messages(with_erased(view.messages, old))
             # Placeholders are longer than tiny outputs.
@@ -270,7 +289,9 @@ class FullSummary(Strategy):
     def _summarised(self, view: View, host: Host) -> View | None:
         """Replace the whole conversation; return None without a summary."""
         asked = fitting(view, host, INSTRUCTIONS)
-        summary = host.summarize(asked, live_request(asked.messages, self._output(host)))
+        request = live_request(asked.messages, self._output(host))
+        request = replace(request, waits=host.phase is not Phase.ON_IDLE)
+        summary = host.summarize(asked, request)
         if not summary:
             return None
         first = summary_message(host, summary)
@@ -301,15 +322,19 @@ class ClaudeCode(Agent):
         Files that are read again after a compaction, at most.
     trigger
         Tokens, or a share of the window, at which it compacts; None for its own rule, the window
-        less 33,000. ``CLAUDE_CODE_AUTO_COMPACT_WINDOW`` moves it in the client.
+        less 33,000 (967,000 of 1,000,000). ``autoCompactWindow`` moves it in the client.
     reinject
         Whether CLAUDE.md stands in front again after a compaction, where the log has it.
+    idle
+        Whether it also compacts an idle session before an hour's cache expires (``idleCompaction``
+        in its settings; not for all accounts).
     """
 
     clear_first: bool = True
     files: int = 5
     trigger: Trigger = None
     reinject: bool = True
+    idle: bool = False
 
     def steps(self) -> tuple[Strategy, ...]:
         return (FullSummary(**asdict(self)),)

@@ -6,11 +6,11 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Annotated, NamedTuple
+from typing import Annotated, Literal, NamedTuple
 
 from compactlab.sim.core.limits import above, at_least
 from compactlab.sim.core.message import Usage
-from compactlab.sim.core.view import Phase, View
+from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
@@ -51,6 +51,28 @@ def odds_of(lifetime: float) -> Odds:
     nearest = min(_COUNTED, key=lambda known: abs(math.log(known / lifetime)))
     counts = _COUNTED[nearest]
     return Odds(*(count / sum(counts) for count in counts))
+
+
+# Claude Code's own, second-hand: read from its program (2.1.294) by others (st0nebridge/conPACT
+# v1.5.0, 2026-10-14; RuslanTar/afk-compact v0.1.14, 2026-11-15), and seen 54.7 to 55.7 minutes
+# after the last reply (Ark0N/Codeman discussion 554). Not in its documentation: Anthropic turns it
+# on by account. It also asks whether the account is near its limit of usage.
+IDLE_TOKENS, _HOUR, _SHARE = 200_000, 3600.0, 0.9
+
+
+def hour_nearly_over(host: Host) -> float:
+    """Return the seconds until Claude Code compacts an idle session; below 0: never.
+
+    It does so only if the entries live for an hour, when nine tenths of that are over.
+    """
+    asked = host.ttl == "1h" or host.cache_lifetime == _HOUR
+    return _SHARE * _HOUR - host.idle if asked else -1.0
+
+
+def is_resting(messages: Messages) -> bool:
+    """Whether an answer has come, and no call waits for its result."""
+    ended = bool(messages) and messages[-1].role == "assistant"
+    return ended and open_call(messages) == len(messages)
 
 
 class Sizes(NamedTuple):
@@ -112,7 +134,9 @@ class IdleCompaction(Strategy):
     As users ask for: anthropics/claude-code issue 66115 (2026-06-07), github/copilot-cli issue
     4724 (2026-09-04), kunchenguid/firstmate issue 3336 (2026-08-30), anomalyco/opencode issue 50777
     (2026-09-23); Claude Code has had it since 2.1.286, and its source is not public. A
-    reconstruction: when and at which size follow these threads, the rule of expectation is ours.
+    reconstruction: when and at which size follow these threads, the rule of expectation is ours. As
+    users of Claude Code found it there: ``preset='claude_code'``, or ``claude_code(idle=True)``,
+    which puts files in again.
 
     The request for the summary rides on the live prompt while that can be read, and everything is
     replaced, as by ``/compact``. A call whose result has not come stays with what follows it. It
@@ -135,6 +159,10 @@ class IdleCompaction(Strategy):
         Whether a saving must be expected; if not, it acts at every such silence.
     summary_tokens
         Tokens that a summary may have.
+    preset
+        ``claude_code`` acts from 200,000 tokens on (or the trigger), only while entries live for an
+        hour, when nine tenths of that are over, and never while a call waits for its result. Margin
+        and price are without effect then.
     """
 
     does = (Act.SUMMARISE,)
@@ -143,6 +171,7 @@ class IdleCompaction(Strategy):
     margin: Annotated[float, above(0)] = 60.0
     priced: bool = True
     summary_tokens: Annotated[int, at_least(1)] = 20_000
+    preset: Literal["", "claude_code"] = ""
     phases = frozenset({Phase.ON_IDLE})
 
     breaks = MappingProxyType(
@@ -151,18 +180,20 @@ class IdleCompaction(Strategy):
 
     def silence(self, host: Host) -> float:
         """Seconds until it acts: the cache's lifetime since the last request, less the margin."""
+        if self.preset:
+            return hour_nearly_over(host)
         return host.cache_lifetime - self.margin - host.idle
 
     def compact(self, view: View, host: Host) -> View:
         messages, called = view.messages, open_call(view.messages)
-        if called == len(messages) and (not messages or messages[-1].role != "assistant"):
+        if not is_resting(messages) and (self.preset or called == len(messages)):
             return view  # an answer is in progress
         tokens = known_tokens(view, host)
-        if tokens < tokens_at(self.trigger, host, 0):
+        if tokens < tokens_at(self.trigger, host, IDLE_TOKENS if self.preset else 0):
             return view
         old, rest = parted(messages, called)
-        asked = View(view.system, messages[:called])
-        if not old or (self.priced and self._saving(view, asked, tokens, host) <= 0):
+        asked, priced = View(view.system, messages[:called]), self.priced and not self.preset
+        if not old or (priced and self._saving(view, asked, tokens, host) <= 0):
             return view
         most = min(self.summary_tokens, host.model.max_output or self.summary_tokens)
         request = replace(live_request(asked.messages, most), waits=False)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.core.message import Usage
+from compactlab.sim.core.view import Phase
+from compactlab.sim.models.model import Catalogue, catalogue
+from compactlab.sim.replay.options import Options
+from compactlab.sim.replay.replay import record
 from compactlab.strategies import FullSummary, IdleCompaction
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.idle_compaction import Odds, Sizes, expected_saving, odds_of, price_of
 from compactlab.strategies.summarizers.catalogue import find_summarizer
+from tests.strategies.conftest import NoteTaker
 
 # An hour of silence is a tilde; entries live for five minutes. 60,000 characters are 20,000 tokens.
 LARGE = {"u1": 240_000}
@@ -139,12 +146,65 @@ def test_a_summary_that_is_none_or_too_large_changes_nothing(summarizer, tell, s
     assert prompts[-1] == "u1 a2 u3"
 
 
+OPUS = catalogue()["claude-opus-5"]
+HOURLY = replace(OPUS, name="hourly", policy=replace(OPUS.policy, ttl="1h"))
+AS_CLAUDE_CODE = ("idle_compaction(preset='claude_code')", "claude_code(idle=True)")
+
+
+@pytest.fixture
+def silent(tell):
+    """When summaries are made in an hour's silence, in seconds after the first request."""
+
+    def times(spec, *, script="ua~ua", size=700_000, model="hourly"):
+        told = tell(script, sizes={"u1": size})
+        models = Catalogue({**catalogue(), "hourly": HOURLY})
+        options = Options(model, NoteTaker(), catalogue=models)
+        steps = record(told, find_strategy(spec), options).steps
+        calls = [call for step in steps for call in step.side if call.time < steps[-1].time]
+        return [call.time - steps[0].time for call in calls], steps
+
+    return times
+
+
+@pytest.mark.parametrize("spec", AS_CLAUDE_CODE)
+def test_claude_code_acts_after_54_minutes_of_an_hour(spec, silent):
+    """Users saw 54.7 to 55.7 minutes from the last reply on (Ark0N/Codeman discussion 554)."""
+    times, steps = silent(spec)
+    assert times == [54 * 60]
+    (call,) = steps[1].side
+    assert call.usage.cache_read == steps[0].usage.prompt > 200_000
+    assert steps[1].usage.prompt < 10_000
+    assert not call.waits
+
+
+@pytest.mark.parametrize("spec", AS_CLAUDE_CODE)
+@pytest.mark.parametrize(
+    "story",
+    [
+        {"model": "claude-opus-5"},  # entries of five minutes
+        {"size": 400_000},  # some 130,000 tokens
+        {"script": "uc~ra"},  # a call waits for its result
+        {"script": "u~aua"},  # an answer is being written
+    ],
+)
+def test_otherwise_it_does_not(spec, story, silent):
+    assert silent(spec, **story)[0] == []
+
+
+def test_what_users_set_in_its_place_is_the_trigger(silent):
+    """CLAUDE_CODE_IDLE_COMPACT_MIN_TOKENS."""
+    spec = "idle_compaction(preset='claude_code', trigger={})"
+    assert silent(spec.format(100_000), size=400_000)[0] == [54 * 60]
+    assert silent(spec.format(300_000))[0] == []
+
+
+def test_not_asked_to_claude_code_does_not(silent):
+    assert silent("claude_code")[0] == []
+    assert Phase.ON_IDLE not in FullSummary().phases
+
+
 def test_without_a_lifetime_there_is_no_such_moment(tell, play):
     told = tell("ua~ua", sizes=LARGE)
     for model in ("claude-sonnet-4-5@none", "claude-sonnet-4-5@paged"):
-        from compactlab.sim.replay.options import Options
-        from compactlab.sim.replay.replay import record
-        from tests.strategies.conftest import NoteTaker
-
         steps = record(told, IdleCompaction(priced=False), Options(model, NoteTaker())).steps
         assert not any(step.side for step in steps)
