@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Literal
 
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, plain, remembered
 from compactlab.sim.core.view import Messages, Phase, View
+from compactlab.sim.models.model import Model
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, history_end, unanswered
@@ -110,10 +111,49 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
+# ``comp_hash`` of OpenAI's models in Codex 0.171.0 (npm, 2026-11-20): what was written under one
+# can only go on under another with the same. Of all other models none is known, and none counts.
+_NEW = "3000"
+_HASHES = {
+    "gpt-5-5": "2911", "gpt-5-6-sol": _NEW, "gpt-5-6-terra": _NEW, "gpt-5-6-luna": _NEW,
+    "gpt-6-astra": _NEW, "gpt-6-sol": _NEW, "gpt-6-luna": _NEW, "gpt-6-1-sol": _NEW,
+    "gpt-6-1-terra": _NEW, "gpt-6-2-sol": _NEW, "gpt-6-2-astra": _NEW,
+}  # fmt: skip
+
+
+def comp_hash(model: Model) -> str:
+    """Return a model's ``comp_hash``; "" if none is known."""
+    return _HASHES.get(model.name.partition("+")[0].partition("@")[0], "")
+
+
+def codex_window(model: Model) -> int:
+    """Return the window that Codex takes a model to have."""
+    return min(model.window, model.client_window or model.window)
+
+
+Switch = Literal["hash", "any", "never"]
+
+
+def switched(host: Host, asked: Messages, rule: Switch) -> str:
+    """Return the model before if its history has to be compacted for the next; "" if not.
+
+    At the beginning of a turn, as ``maybe_run_previous_model_inline_compact``. The moments before
+    a call are noted.
+    """
+    now = [host.model.name, comp_hash(host.model), host.thinking]
+    before = host.notes.get("under", now)
+    host.notes["under"] = now
+    if not any(message.starts_turn for message in asked):
+        return ""
+    other = all((before[1], now[1])) and before[1] != now[1]
+    anything = before[0] != now[0] or (all((before[2], now[2])) and before[2] != now[2])
+    known: str = before[0]
+    return known if (rule == "hash" and other) or (rule == "any" and anything) else ""
+
+
 # Introduces the summary, as in Codex; our own wording.
 LEAD = "Another agent has worked on this and leaves you its notes; go on from there:"
 _MAX_TOKENS = 16_000  # the original sets no limit
-_LIMIT = 0.9
 
 
 @dataclass(frozen=True)
@@ -145,6 +185,10 @@ class UserWords(Strategy):
     reinject
         Whether what the client says at the beginning of a session, AGENTS.md too, stays in front,
         as in the original; without, to see what that is worth.
+    switch
+        When a turn under another model begins with a compaction, by the model before: ``hash`` if
+        the two cannot read each other's history (``comp_hash``), ``any`` at any change of model or
+        of effort, ``never``.
     """
 
     does = (Act.SUMMARISE,)
@@ -153,6 +197,7 @@ class UserWords(Strategy):
     user_tokens: Annotated[int, at_least(0)] = 20_000
     tools: bool = False
     reinject: bool = True
+    switch: Switch = "hash"
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -165,12 +210,14 @@ class UserWords(Strategy):
         return defaults(self, "user_tokens")
 
     def compact(self, view: View, host: Host) -> View:
-        limit = _limit(self.trigger, host, int(host.window * _LIMIT))
-        if host.phase is not Phase.ON_OVERFLOW and known_tokens(view, host) < limit:
-            return view
         start = unanswered(view.messages)
         history, asked = view.messages[:start], view.messages[start:]
-        if host.phase is Phase.ON_OVERFLOW:
+        before = switched(host, asked, self.switch)
+        overflow = host.phase is Phase.ON_OVERFLOW
+        full = overflow or known_tokens(view, host) >= limit_of(self.trigger, host)
+        if not full and not before:
+            return view
+        if overflow:
             # The new user message alone may exceed the limit.
             history, asked = view.messages, view.messages[:0]
         front = _opening(history) if self.reinject else 0
@@ -181,13 +228,16 @@ class UserWords(Strategy):
         if not self.tools:
             request = _without_tools(request)
         most = host.model.max_output or _MAX_TOKENS
-        summary = host.summarize(request, live_request(request.messages, most))
+        summary = host.summarize(
+            request, replace(live_request(request.messages, most), model=before)
+        )
         last = summary_message(host, summary, lead=LEAD)
         return view.with_messages([*history[:front], *words, last, *asked])
 
 
-def _limit(trigger: float | None, host: Host, most: int) -> float:
+def limit_of(trigger: float | None, host: Host) -> float:
     """Return the trigger in tokens; as ``auto_compact_token_limit``, never above its maximum."""
+    most = codex_window(host.model) * 9 // 10
     return min(tokens_at(trigger, host, most), most)
 
 
@@ -204,9 +254,6 @@ def _opening(messages: Messages) -> int:
     return index
 
 
-# Codex's windows for OpenAI's models, as upper limits: recordings with GPT-5.5 show 258,400, which
-# is 95 % of it. Smaller windows are used as they are (128,000 of gpt-5.3-codex-spark).
-_OPENAI_WINDOW = 272_000
 # Ratio of Codex's estimate of a reasoning item, by its encrypted length, to its billed tokens; and
 # tokens of a compaction item. Fitted on seven recorded compactions.
 REASONING, ITEM_TOKENS = 1.25, 2200
@@ -251,8 +298,10 @@ class EndpointCompaction(Strategy):
     within a turn before the last words of the user, so that the item comes last; before a new turn
     after the item.
 
-    It is time at nine tenths of the window, and Codex gives OpenAI's models 272,000 tokens at
-    most. Counted are the last report, what came after the last answer, and the reasoning of
+    It is time at nine tenths of the window, and Codex gives OpenAI's models less than they have
+    (``client_window`` of the catalogue: 272,000 tokens, 500,000 from GPT-6.1 on but for Astra; its
+    logs show 95 % of that). It is time, too, where a turn begins under another model (``switch``).
+    Counted are the last report, what came after the last answer, and the reasoning of
     earlier turns, which the report leaves out; what the user says next is not counted yet.
 
     Simplified: the item stands for what the summariser would have written, whose state is unknown,
@@ -260,7 +309,7 @@ class EndpointCompaction(Strategy):
     summariser writes is billed as output; no usage of such a request is recorded. If the history is
     too large, its oldest messages are left out of the request (the original shortens tool outputs).
     A switch to a model with a smaller window compacts under that model, not under the one before.
-    Where next to nothing would be gained it does not act.
+    Where next to nothing would be gained it does not act, not at a switch either.
 
     Parameters
     ----------
@@ -280,6 +329,10 @@ class EndpointCompaction(Strategy):
     item
         The kind of the item: ``unknown``, or ``project``, ``short`` or ``long``, whose sizes and
         retention were measured (:mod:`~compactlab.strategies.mechanisms.sealed`).
+    switch
+        When a turn under another model begins with a compaction, by the model before: ``hash`` if
+        the two cannot read each other's history (``comp_hash``), ``any`` at any change of model or
+        of effort, ``never``.
     """
 
     does = (Act.SUMMARISE,)
@@ -290,6 +343,7 @@ class EndpointCompaction(Strategy):
     others: Literal["local", "remote"] = "remote"
     reinject: bool = True
     item: Item = "unknown"
+    switch: Switch = "hash"
     phases = frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW})
 
     breaks = MappingProxyType(
@@ -301,19 +355,22 @@ class EndpointCompaction(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         if self.others == "local" and host.model.provider != _OPENAI:
-            return UserWords(self.trigger, reinject=self.reinject).compact(view, host)
+            local = UserWords(self.trigger, reinject=self.reinject, switch=self.switch)
+            return local.compact(view, host)
         overflow = host.phase is Phase.ON_OVERFLOW
         start = len(view.messages) if overflow else unanswered(view.messages)
         history, asked = view.messages[:start], view.messages[start:]
         known = View(view.system, history)
-        if not overflow and counted_tokens(known, host) < self.limit_of(host):
+        before = "" if overflow else switched(host, asked, self.switch)
+        full = overflow or counted_tokens(known, host) >= limit_of(self.trigger, host)
+        if not full and not before:
             return view
         kept = newest_words(_retained(history), at_most(_RETAINED, host))
         front = list(host.log[: _opening(host.log)]) if self.reinject else []
         after = host.count(Messages([*front, *kept])) + size_of(self.item, self.item_tokens)
         if is_little(host.count(history) - after, host):
             return view
-        item = self._item(known, host)
+        item = self._item(known, host, before)
         if item is None:
             return view
         if asked and history[-1].role == "assistant":
@@ -328,20 +385,14 @@ class EndpointCompaction(Strategy):
         return {f"{_WORDS} under models of OpenAI": _RETAINED,
                 f"{_WORDS} under other models": UserWords.user_tokens}  # fmt: skip
 
-    def limit_of(self, host: Host) -> float:
-        """Return the trigger in tokens."""
-        window = host.window
-        if host.model.provider == _OPENAI:
-            window = min(window, _OPENAI_WINDOW)
-        return _limit(self.trigger, host, window * 9 // 10)
-
-    def _item(self, known: View, host: Host) -> Message | None:
+    def _item(self, known: View, host: Host, before: str) -> Message | None:
         """Make the item, whose sources the summariser provides; None without a summary."""
         asked = fitting(known, host, "")
         if not self.tools:
             asked = _without_tools(asked)
         most = size_of(self.item, self.item_tokens)
-        summary = host.summarize(asked, live_request(asked.messages, most, instructions=""))
+        request = replace(live_request(asked.messages, most, instructions=""), model=before)
+        summary = host.summarize(asked, request)
         if not summary:
             return None
         item = sealed(self.item, summary, asked.messages, self.item_tokens, host)
@@ -374,17 +425,27 @@ class Codex(Agent):
         again after a compaction.
     item
         The kind of the endpoint's item, as of ``endpoint_compaction``.
+    switch
+        When a turn under another model begins with a compaction: ``hash``, as in 0.171.0;
+        ``any``, as users of 0.145 report it (openai/codex issue 33833); ``never``.
     """
 
     trigger: Trigger = None
     route: Literal["auto", "remote", "local"] = "auto"
     reinject: bool = True
     item: Item = "unknown"
+    switch: Switch = "hash"
 
     def steps(self) -> tuple[Strategy, ...]:
         if self.route == "local":
-            return (UserWords(self.trigger, reinject=self.reinject),)
+            return (UserWords(self.trigger, reinject=self.reinject, switch=self.switch),)
         others: Literal["local", "remote"] = "local" if self.route == "auto" else "remote"
         return (
-            EndpointCompaction(self.trigger, others=others, reinject=self.reinject, item=self.item),
+            EndpointCompaction(
+                self.trigger,
+                others=others,
+                reinject=self.reinject,
+                item=self.item,
+                switch=self.switch,
+            ),
         )

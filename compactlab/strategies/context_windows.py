@@ -14,7 +14,7 @@ from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import TurnRequest
-from compactlab.strategies.codex import counted_tokens
+from compactlab.strategies.codex import codex_window, counted_tokens
 from compactlab.strategies.mechanisms.estimate import at_most, is_little
 from compactlab.strategies.mechanisms.passages import passages
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
@@ -22,8 +22,8 @@ from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 # `model_messages.token_budget` of the catalogue that Codex's backend serves, the same for
 # gpt-6-astra and three of gpt-5.6; read on 2026-09-05 (can1357/oh-my-pi pull request 11043).
 REMINDER_TOKENS = 6_144
-# Codex's windows for OpenAI's models, and the share at which it compacts.
-_WINDOW, _LIMIT = 272_000, 0.9
+# The share of the window at which Codex compacts.
+_LIMIT = 0.9
 # Limits of coder/xum's notes in a new window: 8 KiB, and these tokens (ADR 0005, 0d751d7).
 _NOTES_TOKENS = 2_000
 
@@ -72,8 +72,7 @@ class ContextWindows(Strategy):
     ----------
     trigger
         Tokens, or the share of the window, at which a window is full
-        (``model_auto_compact_token_limit``); None for 90 % of it, of 272,000 tokens at most
-        under OpenAI's models.
+        (``model_auto_compact_token_limit``); None for 90 % of what Codex takes that for.
     reminder_tokens
         Tokens before the trigger at which the agent is reminded.
     max_notes_tokens
@@ -116,9 +115,7 @@ class ContextWindows(Strategy):
 
     def limit(self, host: Host) -> float:
         """Return the tokens at which a window is full."""
-        openai = host.model.provider == "openai"
-        own = min(host.window, _WINDOW) if openai else host.window
-        return tokens_at(self.trigger, host, int(own * _LIMIT))
+        return tokens_at(self.trigger, host, int(codex_window(host.model) * _LIMIT))
 
     def _request(self, host: Host) -> TurnRequest:
         most = at_most(self.max_notes_tokens, host)

@@ -30,7 +30,7 @@ class Log:
     def __init__(self, name: str = "s") -> None:
         self.name, self.events, self.now = name, list[Event](), 1_770_000_000.0
 
-    def calls(self, *prompts: int, file: str = "") -> Log:
+    def calls(self, *prompts: int, file: str = "", model: str = MODEL, effort: str = "") -> Log:
         for prompt in prompts:
             n = len(self.events)
             part = verbatim(f"a{n}", "text", "well")
@@ -38,7 +38,7 @@ class Log:
                 asks = json.dumps({"path": file})
                 part = verbatim(f"a{n}", "tool_call", asks, name="read", call_id=f"c{n}")
             self.now += 60
-            call = Call(MODEL, Usage(uncached=prompt, output=5))
+            call = Call(model, Usage(uncached=prompt, output=5), thinking=effort)
             self.events.append(Message(f"a{n}", "assistant", (part,), self.now, call=call))
         return self
 
@@ -156,6 +156,7 @@ def test_who_never_compacts_has_no_figures() -> None:
     assert (data.pop("compactions"), data.pop("sessions"), data.pop("per_100_calls")) == (0, 0, 0)
     assert data.pop("followed_by_rereads") == 0
     assert (data.pop("flush_turns"), data.pop("flush_calls")) == (0, 0)
+    assert (data.pop("at_model_switches"), data.pop("at_effort_switches")) == (0, 0)
     assert set(data.values()) == {None}
 
 
@@ -198,6 +199,36 @@ def test_turns_of_a_memory_flush_are_counted_with_their_calls() -> None:
     assert (found["flush_turns"], found["flush_calls"]) == (1, 2)
     told = "\n".join(map(str, compacted(ledger([log.conversation]))))
     assert "1 memory flushes (2 calls), 1.0 per compaction" in told
+
+
+OTHER = "gpt-5.6-sol"
+
+
+@pytest.mark.parametrize(
+    ("story", "wanted"),
+    [
+        (lambda log: log.compacted().says("On.").calls(300, model=OTHER), ["model"]),
+        (lambda log: log.compacted().says("On.").calls(300, effort="high"), ["effort"]),
+        (lambda log: log.compacted().says("On.").calls(300, effort="low"), [""]),
+        (lambda log: log.compacted().says("On.").calls(300), [""]),  # the effort is not known
+        (lambda log: log.compacted().calls(300, model=OTHER), [""]),  # within a turn
+        (lambda log: log.compacted(trigger="manual").says("On.").calls(300, model=OTHER), [""]),
+        (lambda log: log.says("On.").calls(300, model=OTHER).compacted().calls(50), [""]),
+    ],
+)
+def test_a_compaction_as_the_model_or_its_effort_changes_is_named(
+    story: Any, wanted: list[str]
+) -> None:
+    """As in openai/codex issue 33833: at 10 to 24 % of the window."""
+    log = story(Log().says("Find the port.").calls(900, 26_910, effort="low"))
+    assert [each.switch for each in log.found()] == wanted
+    data = data_of(THRASH, thrash_of([log.entry()]))
+    counts = (data["at_model_switches"], data["at_effort_switches"])
+    assert counts == (wanted.count("model"), wanted.count("effort"))
+    told = "\n".join(map(str, compacted(ledger([log.conversation]))))
+    said = f"1 of 1 compaction came as a turn began with another {wanted[0]}, of 26,910 to 26,910"
+    assert (said in told) == bool(wanted[0])
+    assert ("#33833" in told) == bool(wanted[0])
 
 
 def test_a_log_without_a_flush_says_nothing_of_it() -> None:

@@ -17,7 +17,7 @@ from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.state import State
 from compactlab.strategies import Codex, EndpointCompaction
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.codex import approx_tokens, counted_tokens, newest_words
+from compactlab.strategies.codex import approx_tokens, counted_tokens, limit_of, newest_words
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SMALL = EndpointCompaction(item_tokens=20)
@@ -62,18 +62,19 @@ def test_with_the_tools_the_request_reads_the_cache_and_without_them_nothing(tel
     assert abs(calls[True].prompt - calls[False].prompt) < 10
 
 
-def test_of_openais_models_codex_uses_272000_tokens_and_of_others_all():
-    def limit(strategy: EndpointCompaction, model: str, window: int | None = None) -> int:
-        return strategy.limit_of(Host(find_model(model).narrowed(window)))
+def test_openais_models_have_the_window_that_codex_gives_them_and_others_all():
+    def limit(trigger: float | None, model: str, window: int | None = None) -> float:
+        return limit_of(trigger, Host(find_model(model).narrowed(window)))
 
-    assert limit(SMALL, "gpt-5-5") == 244_800
-    assert limit(SMALL, "gpt-5-3-codex-spark") == 115_200
-    assert limit(SMALL, "gpt-5-5", 100_000) == 90_000
-    assert limit(SMALL, "claude-sonnet-4-5") == 180_000
+    assert limit(None, "gpt-5-5") == limit(None, "gpt-6-2-astra") == 244_800
+    assert limit(None, "gpt-6-2-sol") == limit(None, "gpt-6.1-terra+batch") == 450_000
+    assert limit(None, "gpt-5-3-codex-spark") == 115_200
+    assert limit(None, "gpt-5-5", 100_000) == 90_000
+    assert limit(None, "claude-sonnet-4-5") == 180_000
     larger = next(m for m in catalogue().values() if m.provider != "openai" and m.window > 300_000)
-    assert limit(SMALL, larger.name) == larger.window * 9 // 10
-    assert limit(EndpointCompaction(trigger=50_000), "gpt-5-5") == 50_000
-    assert limit(EndpointCompaction(trigger=900_000), "gpt-5-5") == 244_800
+    assert limit(None, larger.name) == larger.window * 9 // 10
+    assert limit(50_000, "gpt-5-5") == 50_000
+    assert limit(900_000, "gpt-5-5") == 244_800
 
 
 def drawn(rng: random.Random) -> list[Message]:

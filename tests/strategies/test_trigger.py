@@ -56,7 +56,7 @@ from compactlab.strategies.agent_framework import serialised
 from compactlab.strategies.catalogue import STRATEGIES, find_strategy
 from compactlab.strategies.cliff_compaction import chars
 from compactlab.strategies.cline import MOST_FACTOR, sizes_of
-from compactlab.strategies.codex import counted_tokens
+from compactlab.strategies.codex import counted_tokens, limit_of
 from compactlab.strategies.gemini_cli import _prompt_tokens
 from compactlab.strategies.hermes import request_tokens
 from compactlab.strategies.langchain import _scaled, weight_of
@@ -128,7 +128,8 @@ def test_as_it_stands_nobody_is_told_anything() -> None:
     assert find_strategy("claude_code").label == "claude_code"
     assert find_strategy("claude_code(trigger=120000)").label == "claude_code(trigger=120000)"
     assert (
-        ClaudeCode().spec == "claude_code(clear_first=True, files=5, trigger=None, reinject=True)"
+        ClaudeCode().spec
+        == "claude_code(clear_first=True, files=5, trigger=None, reinject=True, idle=False)"
     )
 
 
@@ -338,7 +339,7 @@ def test_claude_code_can_be_told_to_compact_at_half_of_the_window(moment: Any) -
 
 def test_codex_takes_no_more_than_nine_tenths_of_the_window(moment: Any) -> None:
     host = moment("u").host
-    limits = [EndpointCompaction(t).limit_of(host) for t in (None, 100_000, 0.5, 0.95, 190_000)]
+    limits = [limit_of(t, host) for t in (None, 100_000, 0.5, 0.95, 190_000)]
     assert limits == [180_000, 100_000, 100_000, 180_000, 180_000]
     assert Codex(trigger=0.5).parts[0].trigger == 0.5  # type: ignore[attr-defined]
 

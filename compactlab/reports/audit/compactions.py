@@ -132,6 +132,10 @@ class Logged:
     rereads: Rereads = field(default_factory=Rereads)  # repeated reads around it
     time: float = 0.0  # seconds since 1970
     answer: str = ""  # id of the first answer after it; "" without one
+    manual: bool = False  # whether the user requested it
+    # What that answer's turn changed as it began: "model", "effort" or "". Codex compacts by it
+    # (openai/codex issue 33833).
+    switch: str = ""
 
     @property
     def gain(self) -> float | None:
@@ -145,21 +149,27 @@ def compactions_of(conversation: Conversation, find: Callable[[str], Model]) -> 
     texts: dict[str, str] = {}
     found: list[Logged] = []
     number = prompt = 0
-    last = 0.0
+    last, opens, caller = 0.0, False, Call()
     for event in conversation.events:
         if isinstance(event, Compaction):
             if event.edits:
                 continue
             before = event.tokens_before or prompt
-            found.append(Logged(number, before, wait=_wait(event, last), time=event.time))
+            manual = event.trigger == "manual"
+            wait = _wait(event, last)
+            found.append(Logged(number, before, wait=wait, time=event.time, manual=manual))
         elif isinstance(event, Message):
             last = event.time
+            opens = opens or event.starts_turn
             if event.call is not None:
                 number += 1
+                changed = _changed(caller, event.call) if opens else ""
                 for index in range(len(found) - 1, -1, -1):
                     if found[index].answer:
                         break
-                    found[index] = replace(found[index], answer=event.id)
+                    switch = "" if found[index].manual else changed
+                    found[index] = replace(found[index], answer=event.id, switch=switch)
+                opens, caller = False, event.call
                 reads += reads_of(event, event.call, number)
                 if event.call.usage is not None:
                     prompt = event.call.usage.prompt
@@ -167,6 +177,17 @@ def compactions_of(conversation: Conversation, find: Callable[[str], Model]) -> 
                         found[-1] = replace(found[-1], after=prompt)
             texts |= {p.call_id: p.text for p in event.parts if p.type == "tool_result"}
     return [replace(each, rereads=around(reads, each.number, texts, find)) for each in found]
+
+
+def _changed(before: Call, call: Call) -> str:
+    """What differs between two requests as far as the log shows it: model, effort, or nothing."""
+    for name, (old, new) in {
+        "model": (before.model, call.model),
+        "effort": (before.thinking, call.thinking),
+    }.items():
+        if old and new and old != new:
+            return name
+    return ""
 
 
 # How the prompt of OpenClaw's memory flush begins (2026.1.29 to 2026.9.6); before 2026.6 or so its

@@ -20,7 +20,7 @@ from compactlab.reports.render.document import (
     sentences,
 )
 from compactlab.reports.render.fields import Field, cells_of, heads_of, hidden
-from compactlab.reports.render.text import NONE, show
+from compactlab.reports.render.text import NONE, counted, show
 
 if TYPE_CHECKING:
     from compactlab.reports.audit.compactions import Logged
@@ -96,6 +96,10 @@ class Thrash:
     def _shares(self) -> list[float]:
         return [_mean(each.rereads.followed for each in session) for session in self.sessions]
 
+    def switches(self, what: str) -> list[Logged]:
+        """The compactions as a turn began under another model, or with another effort."""
+        return [each for each in self.compactions if each.switch == what]
+
     @property
     def waits(self) -> list[float]:
         """Seconds of each wait, ascending."""
@@ -151,6 +155,8 @@ THRASH = (
     Field("wait_s_median", "wait", "wait, s", write=_seconds, rank=1),
     *hidden(
         wait_s_max=lambda thrash: max(thrash.waits, default=None),
+        at_model_switches=lambda thrash: len(thrash.switches("model")),
+        at_effort_switches=lambda thrash: len(thrash.switches("effort")),
         flush_turns=lambda thrash: len(thrash.flushes),
         flush_calls=lambda thrash: sum(map(len, thrash.flushes)),
     ),
@@ -176,8 +182,23 @@ def compacted(ledger: Ledger) -> Iterator[Block]:
         lines.append(TableRow((name("all"), *cells), "strong"))
     yield Heading("Compaction after compaction?", level=2)
     yield Table((Column("client", words=True), *heads_of(THRASH)), tuple(lines))
-    yield from _flushed(thrash_of(ledger.entries))
+    whole = thrash_of(ledger.entries)
+    if switched := [*_switched(whole)]:
+        yield sentences(switched)
+    yield from _flushed(whole)
     yield sentences([_MEANING], "quiet")
+
+
+def _switched(thrash: Thrash) -> Iterator[str]:
+    """Say how many compactions stand where the model or its effort was changed, if any."""
+    for what in ("model", "effort"):
+        if found := thrash.switches(what):
+            sizes = sorted(each.before for each in found if each.before)
+            of = f", of {sizes[0]:,} to {sizes[-1]:,} tokens" if sizes else ""
+            yield (
+                f"{len(found):,} of {counted(len(thrash.compactions), 'compaction')} came as a "
+                f"turn began with another {what}{of} (Codex does so: openai/codex#33833)."
+            )
 
 
 def _flushed(thrash: Thrash) -> Iterator[Block]:

@@ -127,6 +127,7 @@ class Caller:
         self.ttl = call.ttl or self.ttl
         host, session = self.host, self.session
         host.model, host.now, host.ttl = self.model_of(call), session.now, self.ttl
+        host.thinking = call.thinking
         self._unlogged()
         prompt, tokens = self._prompt()
         unmet: tuple[str, ...] = ()

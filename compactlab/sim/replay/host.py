@@ -53,6 +53,8 @@ class Host:
         When the last request started; None before the first.
     ttl
         The lifetime of cache entries that the client asks for; "" for the provider's own.
+    thinking
+        The effort or budget of thinking that the client asks for; "" if the log does not say.
     notes
         The calling strategy's own JSON state. A rewind restores it.
     files
@@ -72,6 +74,7 @@ class Host:
     now: float = 0.0
     requested: float | None = None
     ttl: str = ""
+    thinking: str = ""
     notes: dict[str, Any] = field(default_factory=dict)
     files: MutableMapping[str, str] = field(default_factory=dict)
     memory: list[Remembered] = field(default_factory=list)
