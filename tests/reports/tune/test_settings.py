@@ -51,8 +51,8 @@ def test_what_claude_code_is_told_with_its_window() -> None:
     assert said == snapshot("""\
 It compacts 33,000 tokens below this window: what a summary may take, and 13,000.
 For that model alone: {"modelSettings": {"claude-opus-5": {"autoCompactWindow": 433000}}}.
-CLAUDE_CODE_AUTO_COMPACT_WINDOW in the environment comes before a model's entry, and that
-before the line above; before 2.1.311 there is the variable alone.
+CLAUDE_CODE_AUTO_COMPACT_WINDOW in the environment goes before a model's entry, and that
+before the line above; versions before 2.1.311 know the variable alone.
 Embedded in another program (ACP, its SDK), Claude Code ignores this unless
 autoCompactEnabled is true, too, which it is not there by default
 (openclaw/openclaw#111723).\
