@@ -378,8 +378,6 @@ def remarks(compared: Mapping[str, Any]) -> Iterator[str]:
     if over and compared["window"] != 0:
         named = [f"{name(row['label'])} {show(row['over'], 'share')}" for row in over]
         yield f"Calls that exceed the window: {', '.join(named)}."
-    if compared["failed"]:
-        yield f"{compared['failed']} runs failed: no price is known of a model in the log."
 
 
 def origin(held: Mapping[str, Any], edition: str) -> Iterator[tuple[str, str]]:

@@ -1,7 +1,8 @@
 """Run the experiments of docs/results.md, and store what the page is made of.
 
 ``make results`` runs it: ``results_run.py .results ../shared/recorded``. What ``.results`` holds is
-not run again, so a stopped run goes on where it was. ``results_page.py`` writes the pages.
+not run again, so a stopped run goes on where it was. With ``--at COMMIT`` nothing is run: what the
+folder holds, run at that commit, is stored as far as it goes. ``results_page.py`` writes the pages.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import hashlib
 import json
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
@@ -20,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from compactlab import __version__
 from compactlab.reports.analysis.bootstrap import row_interval
-from compactlab.reports.analysis.comparison import Comparison, Row, comparisons
+from compactlab.reports.analysis.comparison import Comparison, Row, case_of, comparisons
 from compactlab.reports.analysis.contrast import Contrast, contrasts
 from compactlab.reports.analysis.windows import size_of, sweeps
 from compactlab.reports.charts.chart import Chart
@@ -62,13 +64,13 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="where the runs are kept")
     parser.add_argument("recordings", nargs="*", type=Path, help="folders of folders of sessions")
     parser.add_argument("--jobs", default="1")
+    parser.add_argument("--at", default="", metavar="COMMIT", help="run nothing")
     given = parser.parse_args()
-    stores = {}
-    for name in EXPERIMENTS:
-        stores[name] = given.folder.resolve() / name
-        patterns = [f"{each.resolve()}/*/*.jsonl" for each in given.recordings]
-        run(name, stores[name], patterns if name == "recordings" else [], given.jobs)
-    store(stores)
+    stores = {name: given.folder.resolve() / name for name in EXPERIMENTS}
+    patterns = [f"{each.resolve()}/*/*.jsonl" for each in given.recordings]
+    for name, folder in stores.items() if not given.at else ():
+        run(name, folder, patterns if name == "recordings" else [], given.jobs)
+    store(stores, given.at or commit())
 
 
 def run(name: str, folder: Path, conversations: Sequence[str], jobs: str) -> None:
@@ -82,15 +84,17 @@ def run(name: str, folder: Path, conversations: Sequence[str], jobs: str) -> Non
     subprocess.run([*command, "--jobs", jobs, "--out", str(folder)], cwd=ROOT, check=False)  # noqa: S603
 
 
-def store(stores: dict[str, Path]) -> None:
-    """Store the figures, charts and data of results that were run."""
-    held = {name: Results.load(folder) for name, folder in stores.items() if folder.is_dir()}
+def store(stores: dict[str, Path], at: str) -> None:
+    """Store the figures, charts and data of results that were run at a commit."""
+    known = {name: folder for name, folder in stores.items() if folder.is_dir()}
+    loaded = {name: complete(Results.load(folder)) for name, folder in known.items()}
+    held = {name: results for name, results in loaded.items() if results.runs}
     edition = f"v{__version__}-{date.today()}"
     runs = list(chain.from_iterable(each.runs for each in held.values()))
     stored = {
         "version": __version__,
         "date": str(date.today()),
-        "commit": commit(),
+        "commit": at,
         "prices": next(iter(held.values())).manifest.get("prices", ""),
         "digest": hashlib.sha256("".join(sorted({r.digest for r in runs})).encode()).hexdigest(),
         "experiments": {name: list(told(name, results)) for name, results in held.items()},
@@ -100,6 +104,13 @@ def store(stores: dict[str, Path]) -> None:
     (STORED / f"{edition}.json").write_text(text, encoding="utf-8")
     write_data(held, STORED / f"{edition}.parquet")
     PICTURE.write_text(free_standing(drawn(held["agents"], "picture").markup()), encoding="utf-8")
+
+
+def complete(results: Results) -> Results:
+    """Results without the conversations that not all strategies have been run over."""
+    counts = Counter(case_of(run) for run in results.runs if run.status == "ok")
+    most = max(counts.values(), default=0)
+    return replace(results, runs=[r for r in results.runs if counts[case_of(r)] == most > 0])
 
 
 def commit() -> str:
@@ -123,7 +134,6 @@ def told(name: str, results: Results) -> Iterator[dict[str, Any]]:
             "source": each.rows[0].runs[0].source if each.model != "recorded" else "",
             "calls": round(each.rows[0].value("calls")),
             "tokens": largest(each),
-            "failed": len(results.failed),
             "dropped": list(each.dropped),
             "rows": rows,
             "charts": charts,

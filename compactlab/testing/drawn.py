@@ -17,7 +17,11 @@ WINDOWS = (8_000, 50_000, 200_000)
 
 # Message sizes as shares of the window, with their weights.
 _SIZES = ((0.0, 2), (0.0005, 40), (0.005, 30), (0.03, 18), (0.1, 7), (0.3, 2), (1.2, 1))
-_TOPICS = ("the valve sticks when it is cold", "we never deploy on Monday", "tests fail in ledger.py")
+_TOPICS = (
+    "the valve sticks when it is cold",
+    "we never deploy on Monday",
+    "tests fail in ledger.py",
+)
 _TOOLS = (
     ("read", '{"path":"src/ledger.py"}'),
     ("edit", '{"path":"src/ledger.py","old":"a","new":"b"}'),

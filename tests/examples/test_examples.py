@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from runpy import run_path
@@ -106,6 +107,10 @@ def test_ranks_are_ranges_and_differences_are_of_the_reference(root: Path) -> No
     for label in ("claude_code", "codex"):
         first, last = rows[label]["ranks"]["cost_usd"]
         assert 1 <= first <= last <= 2
+    stopped = measured["complete"](replace(results, runs=results.runs[1:]))
+    assert {run.conversation for run in results.runs} - {r.conversation for r in stopped.runs} == {
+        results.runs[0].conversation
+    }
 
 
 def test_a_synthetic_log_of_claude_code_is_read_and_audited(root: Path, tmp_path: Path) -> None:
