@@ -11,7 +11,8 @@ import pytest
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
-from compactlab.sim.replay.host import Services
+from compactlab.sim.models.model import find_model
+from compactlab.sim.replay.host import Host, Services
 from compactlab.strategies import FullSummary
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
@@ -134,3 +135,12 @@ def test_older_versions_lost_it_and_other_words_of_the_client_are_summarised(sto
     assert "summary-1" in lost
     other = sent(story("m" + "ua" * 7), FullSummary(), window=2000)
     assert "summary-1" in other
+
+
+@pytest.mark.parametrize(
+    ("model", "tokens"),
+    [("claude-sonnet-4-5", 167_000), ("claude-opus-5-5", 967_000), ("claude-3-5-haiku", 178_808)],
+)
+def test_it_is_time_at_the_window_less_a_summary_and_a_buffer(model: str, tokens: int) -> None:
+    """967K of 1M, as its documentation has it; a model that answers with less reserves less."""
+    assert FullSummary().limit(Host(find_model(model))) == tokens

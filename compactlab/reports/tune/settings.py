@@ -154,8 +154,8 @@ def _opencode(trigger: int, model: Model) -> Lines:
     named = model.name or "MODEL"
     models = {model.provider or "PROVIDER": {"models": {named: {"limit": limit}}}}
     return _json({"compaction": {"auto": True, "reserved": 0}, "provider": models}), (
-        "`compaction.reserved` alone does nothing for a model without a limit of the prompt (at "
-        "08f74b9), so the window is declared smaller; the name of the model is that of OpenCode.",
+        "`compaction.reserved` alone does nothing for a model without a limit of the prompt (in "
+        "1.18.33), so the window is declared smaller; the name of the model is that of OpenCode.",
     )
 
 
@@ -221,7 +221,8 @@ CLIENTS: Mapping[str, Client] = {
         lambda model: model.window - _opencode_free(model),
         lambda model: model.window - _opencode_free(model),
         _opencode,
-        "anomalyco/opencode, packages/opencode/src/session/overflow.ts at 08f74b9; "
+        "anomalyco/opencode, packages/opencode/src/session/overflow.ts at 08f74b9, the same in npm "
+        "opencode-ai 1.18.33; "
         "quickbeard/codev-hub#171 (a model's limits)",
     ),
     "pi": Client(
