@@ -22,6 +22,7 @@ from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
 from compactlab.strategies.hermes import Hermes, MiddleSummary
 from compactlab.strategies.idle_compaction import IdleCompaction
+from compactlab.strategies.keep_warm import KeepWarm
 from compactlab.strategies.langchain import RollingSummary, TrimMessages
 from compactlab.strategies.log_retrieval import LogRetrieval
 from compactlab.strategies.openclaw.compaction import DistilledSummary
@@ -75,6 +76,7 @@ __all__ = [
     "IdleCompaction",
     "KeepAll",
     "KeepNone",
+    "KeepWarm",
     "LogRetrieval",
     "MemoryFlush",
     "MemoryRecall",

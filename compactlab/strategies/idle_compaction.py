@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Annotated, Literal, NamedTuple
 
 from compactlab.sim.core.limits import above, at_least
-from compactlab.sim.core.message import Usage
 from compactlab.sim.core.view import Messages, Phase, View
-from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.cut import open_call, parted
 from compactlab.strategies.mechanisms.estimate import known_tokens
 from compactlab.strategies.mechanisms.handover import INSTRUCTIONS, live_request, summary_message
+from compactlab.strategies.mechanisms.price import Price, price_of
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
 
@@ -85,10 +83,6 @@ class Sizes(NamedTuple):
     summary: int  # the summary
 
 
-Price = Callable[[int, int, int], float]
-"""Dollars for a request, by its tokens: read, missed, answered."""
-
-
 def expected_saving(odds: Odds, sizes: Sizes, price: Price) -> float:
     """Return the expected saving of a compaction now in dollars, over the outcomes.
 
@@ -108,23 +102,6 @@ def expected_saving(odds: Odds, sizes: Sizes, price: Price) -> float:
     in_time = price(prompt, 0, 0) - price(front, after - front, 0)
     late = price(0, prompt, 0) - price(0, after, 0)
     return odds.in_time * in_time + odds.late * late - price(prompt, request, summary)
-
-
-def price_of(host: Host) -> Price:
-    """Return the price of requests now; uncached tokens are billed as in the last request.
-
-    A client writes entries for an hour or for five minutes, or a provider charges nothing for
-    writes; the last usage shows which.
-    """
-    last = host.reported or Usage()
-    kinds = ("cache_write_1h", "cache_write_5m", "uncached")
-    kind = next((kind for kind in kinds if getattr(last, kind)), "uncached")
-
-    def price(read: int, missed: int, output: int) -> float:
-        usage = Usage(cache_read=read, output=output, **{kind: missed})
-        return prices_of(host.model).rates(host.now, usage.prompt).cost(usage)
-
-    return price
 
 
 @dataclass(frozen=True)

@@ -91,6 +91,7 @@ _OTHERS = (
     "scored_pruning + full_summary",
     "cliff_compaction",
     "full_summary + user_rules",
+    "keep_warm + full_summary",
 )
 ALL_STRATEGIES = DEFAULT_STRATEGIES + _OTHERS
 

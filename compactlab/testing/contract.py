@@ -81,6 +81,10 @@ class Watched(Strategy):
         """Return the silence of the inner strategy."""
         return self.inner.silence(host)
 
+    def again(self, host: Host) -> float:
+        """Return when the inner strategy is called once more."""
+        return self.inner.again(host)
+
     def compact(self, view: View, host: Host) -> View:
         """Call the inner strategy, and report its answer."""
         messages, system, log = list(view.messages), view.system, host.log

@@ -15,7 +15,8 @@ from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies import FullSummary, IdleCompaction
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.idle_compaction import Odds, Sizes, expected_saving, odds_of, price_of
+from compactlab.strategies.idle_compaction import Odds, Sizes, expected_saving, odds_of
+from compactlab.strategies.mechanisms.price import price_of
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.strategies.conftest import NoteTaker
 

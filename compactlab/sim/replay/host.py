@@ -92,6 +92,11 @@ class Host:
         return self.state.view
 
     @property
+    def sent(self) -> View | None:
+        """The last prompt that was sent; None before the first, and after a rewind."""
+        return None if self.state.rewound else self.state.sent
+
+    @property
     def reported(self) -> Usage | None:
         """Usage of the last call as the provider reported it; None before the first."""
         return self.state.reported

@@ -16,6 +16,7 @@ from compactlab.sim.replay.state import Compacted, Recorded, State
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 
 _SHORTENED = ("truncated", "stub")
+_CALLS = 1_000  # most calls in one silence
 
 
 def loses(before: Messages, after: Messages) -> bool:
@@ -90,7 +91,7 @@ class Session:
         self._lasting = self._asked[Lifetime.SESSION]
         self._turns = any(part.lifetime is Lifetime.TURN for part in self.parts)
         self._requests = any(part.lifetime is Lifetime.REQUEST for part in self.parts)
-        self._idle = [part for part in self.parts if Phase.ON_IDLE in part.phases]
+        self._idle = [n for n, part in enumerate(self.parts) if Phase.ON_IDLE in part.phases]
         self.now = 0.0
 
     def append(self, message: Message, host: Host) -> None:
@@ -121,13 +122,25 @@ class Session:
 
     def _wait(self, until: float, host: Host) -> None:
         """Advance the time, and call the strategies that act when idle."""
-        moments: dict[float, list[Strategy]] = {}
-        for part in self._idle:
-            moments.setdefault(part.silence(host), []).append(part)
-        for seconds in sorted(moments):
-            if until - self.now > seconds >= 0:
-                host.now = self.now + seconds
-                self.compact(Phase.ON_IDLE, host, moments[seconds])
+        due: dict[float, list[int]] = {}
+        for index in self._idle:
+            due.setdefault(self._told(index, host).silence(host), []).append(index)
+        for _ in range(_CALLS):
+            seconds = min((moment for moment in due if moment >= 0), default=until)
+            if until - self.now <= seconds:
+                break
+            host.now = self.now + seconds
+            called = due.pop(seconds)
+            self.compact(Phase.ON_IDLE, host, [self.parts[index] for index in called])
+            for index in called:
+                if (more := self._told(index, host).again(host)) > 0:
+                    due.setdefault(seconds + more, []).append(index)
+
+    def _told(self, index: int, host: Host) -> Strategy:
+        """Return a strategy, whose notes the host has then."""
+        part = self.parts[index]
+        host.asking, host.notes = part, self.state.notes[index]
+        return part
 
     def rest(self, host: Host) -> None:
         """Let the session idle at its end: strategies cannot know that no message follows."""

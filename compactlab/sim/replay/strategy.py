@@ -147,6 +147,21 @@ class Strategy(ABC):
         """
         return self.idle_after
 
+    def again(self, host: Host) -> float:
+        """Return the seconds after which it is called once more in the same silence.
+
+        Parameters
+        ----------
+        host
+            As it was when the strategy was called.
+
+        Returns
+        -------
+        float
+            By default 0: not before the next silence.
+        """
+        return 0.0
+
     @abstractmethod
     def compact(self, view: View, host: Host) -> View:
         """Return the view to send instead of a view, or the same object to leave it alone.
