@@ -24,14 +24,18 @@ def test_a_server_that_does_not_start_is_named_with_its_log(tmp_path):
     assert "xllamacpp" in log.read_text()
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.title)
+# One of the three is asked for in the fast suite.
+SOME = [pytest.param(t, marks=[pytest.mark.slow] * (t.title != "next actions")) for t in TASKS]
+
+
+@pytest.mark.parametrize("task", SOME, ids=lambda task: task.title)
 def test_nobody_is_asked_without_an_address(task, tmp_path):
     with pytest.raises(SystemExit, match="none is recorded for this request"):
         print(task.output("", tmp_path / "none", tmp_path / "out"))
     assert not (tmp_path / "none").exists()
 
 
-@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.title)
+@pytest.mark.parametrize("task", SOME, ids=lambda task: task.title)
 def test_the_stored_answers_of_the_real_model_give_the_stored_tables(task, tmp_path):
     """Recorded by ``python examples/real_model.py --answers examples/real_model/answers``;
     COMPACTLAB_UPDATE_GOLDEN=1 stores what is shown."""
