@@ -172,6 +172,8 @@ def legend(advice: Advice) -> Iterator[str]:
             f"{capitalised(recall_head(advice.comparison))}: of the needed facts last stated "
             f"{advice.comparison.lag:,} tokens ago or earlier, the share that the prompt holds."
         )
+    if not all(row.usable or row.bound for row in advice.comparison.rows):
+        yield "Usable: every prompt is valid and within the context window."
 
 
 def note(row: Row, role: str) -> str:
@@ -187,12 +189,9 @@ def _cells(advice: Advice, row: Row, role: str) -> list[Cell]:
     cost, recall = advice.cost(row), advice.recalled(row)
     if not row.usable:
         cost = None  # it saves nothing
-    spent = row.mean()
     return [
         Cell(name(row.label)),
-        _figure(
-            show(spent := row.value("cost_usd") / advice.comparison.conversations, "USD"), spent
-        ),
+        _figure(show(spent := row.mean(), "USD"), spent),
         _figure(signed(cost) if cost else "", cost.estimate if cost else None),
         _figure(show(row.recall, "share"), row.recall),
         _figure(points(recall), recall.estimate if recall else None),

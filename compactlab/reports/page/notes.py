@@ -121,7 +121,7 @@ def notes(comparison: Comparison) -> list[str]:
 
 
 def unusable(rows: Sequence[Row]) -> Iterator[str]:
-    """Say why rows are not usable, or that the user's own strategy did nothing."""
+    """Say why rows are not usable, and which did nothing."""
     bad = [row for row in rows if not (row.usable or row.bound)]
     if bad:
         reasons = [f"{name(row.label)} ({fault(row)})" for row in bad]
@@ -130,12 +130,18 @@ def unusable(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def never_acted(rows: Sequence[Row]) -> Iterator[str]:
-    """Say that the user's own strategy did nothing."""
-    still = [name(row.label) for row in rows if row.own and not row.acted]
+    """Name the strategies that never compacted, the user's own first; their rows are equal."""
+    still = [row for row in rows if not (row.acted or row.bound or row.as_recorded)]
     if still:
+        names = [name(row.label) for row in sorted(still, key=lambda row: not row.own)]
+        more = (
+            "`compactlab explain` shows the size of each prompt."
+            if any(row.exceeds_window for row in still)
+            else "Longer conversations or a smaller --window would make them compact."
+        )
         yield (
-            f"Never compacted, so no prompt was changed: {listed(still)}. `compactlab explain` "
-            "shows the size of each prompt."
+            f"Never compacted: {enumerated(names, _LISTED)}. No prompt was changed and no request "
+            f"was made, so the figures are those of keep_all. {more}"
         )
 
 
@@ -280,26 +286,14 @@ def _breaks(rows: Iterable[Row]) -> str:
 
 
 def _idle(comparison: Comparison) -> Iterator[str]:
-    """Name strategies that did nothing, because their rows are equal."""
-    asked = [row for row in comparison.rows if row.name != "keep_all"]
-    never = [row for row in asked if not row.acted]
+    """Name strategies that did nothing in some conversations."""
     some = [
         f"{name(row.label)} in {row.acted} of {row.conversations}"
-        for row in asked
+        for row in comparison.rows
         if 0 < row.acted < row.conversations
     ]
-    if never:
-        why = (
-            ""
-            if any(row.exceeds_window for row in never)
-            else "The window never filled far enough. "
-        )
-        yield (
-            f"Never acted: {listed([name(row.label) for row in never])}. {why}No prompt was "
-            "changed and no request was made, so the figures are those of keep_all."
-        )
     if some:
-        yield f"Acted in some conversations only: {listed(some)}."
+        yield f"Compacted in some conversations only: {listed(some)}."
 
 
 @dataclass(frozen=True)

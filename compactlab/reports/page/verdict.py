@@ -123,7 +123,7 @@ class _Verdict:
         elif still := self.advice.idle:
             yield (
                 f"In {self.these}, compaction is not needed: {name(still.label)} stays within the "
-                f"context window and costs {price(still)}. No usable strategy that "
+                f"context window and costs {price(still)}. No {self.strategy} that "
                 "compacts costs less."
             )
         else:
@@ -173,7 +173,7 @@ class _Verdict:
         """The strategies on the Pareto front, and its knee."""
         steps, knee = self.advice.steps, self.advice.knee
         if len(steps) < 2:
-            return f"No usable strategy recalls more than the cheapest, {self.step(steps[0])}."
+            return f"No {self.strategy} recalls more than the cheapest, {self.step(steps[0])}."
         text = (
             f"Pareto front, cheapest first ({len(steps)} of {self.usable}): "
             f"{enumerated([self.step(row) for row in steps], _LISTED)}."
@@ -190,12 +190,12 @@ class _Verdict:
         """The choice by the plain figures of these conversations."""
         row, reference = self.advice.enough, self.advice.reference
         if row is None:
-            yield f"In {self.these}, no usable strategy recalls at least {ENOUGH:.0%}."
+            yield f"In {self.these}, no {self.strategy} recalls at least {ENOUGH:.0%}."
         elif row is self.advice.cheapest:
             return  # The headlines say it.
         elif reference is not None and not self.advice.no_more_expensive(row, reference):
             yield (
-                f"In {self.these}, every usable strategy that recalls at least {ENOUGH:.0%} costs "
+                f"In {self.these}, every {self.strategy} that recalls at least {ENOUGH:.0%} costs "
                 f"more than {self.than}. The cheapest of them is {self.offer(row)}."
             )
         else:
@@ -217,7 +217,7 @@ class _Verdict:
             return "what was run"
         if row.name in self.comparison.clients:
             return "the provider's own client"
-        return "the first usable strategy named"
+        return f"the first {self.strategy} named"
 
     @staticmethod
     def recall_of(row: Row, before: str = ", ", after: str = "") -> str:
@@ -253,13 +253,13 @@ class _Verdict:
             "controls": "no null summariser was run (--no-controls), so nothing is said of memory",
             "null": self.no_null(),
             "bounds": "a bound is missing, so it is not known what the others are to be held to",
-            "": f"no usable strategy is shown to recall at least {ENOUGH:.0%} and, where it "
+            "": f"no {self.strategy} is shown to recall at least {ENOUGH:.0%} and, where it "
             f"summarises, to preserve {PRESERVED:.0%} of what summaries without content lose. A "
             "better summariser, or more conversations, would show it if it is so",
         }
         if best := next(iter(advice.proven), None):
             return (
-                f"the cheapest usable strategy that is shown to recall at least {ENOUGH:.0%} costs "
+                f"the cheapest {self.strategy} that is shown to recall at least {ENOUGH:.0%} costs "
                 f"more than {self.than}. It is {self.offer(best)}"
             )
         return reasons[advice.silent]
@@ -267,23 +267,21 @@ class _Verdict:
     def not_yet(self) -> str:
         """What more conversations would make sure."""
         advice = self.advice
-        takes = f"{advice.needed:,} conversations with facts needed {self.comparison.lag:,} tokens"
-        have = f"you have {advice.conversations:,}"
-        recall = f"which strategies recall at least {ENOUGH:.0%}"
+        takes = (
+            f"which strategies recall at least {ENOUGH:.0%} (takes {advice.needed:,} conversations "
+            f"in all with facts needed {self.comparison.lag:,} tokens later; you have "
+            f"{advice.conversations:,})"
+        )
         if needed := cost_needs(advice):
-            return (
-                f"Not yet sure: differences in cost, which take {needed:,} conversations, and "
-                f"{recall}, which takes {takes} later ({have}){self.seeds()}."
-            )
-        return f"Not yet sure: {recall}. That takes {takes} later ({have}){self.seeds()}."
+            takes = f"which costs differ (takes {needed:,} conversations in all), and {takes}"
+        return f"Not yet sure: {takes}.{self.seeds()}"
 
     def cost_not_yet(self) -> Iterator[str]:
         """How many conversations would make costs sure, where recall is another matter."""
         if needed := cost_needs(self.advice):
-            have = self.comparison.conversations
             yield (
-                f"Not yet sure: differences in cost, which take {needed:,} conversations (you have "
-                f"{have:,})."
+                f"Not yet sure: which costs differ (takes {needed:,} conversations in all; you "
+                f"have {self.comparison.conversations:,})."
             )
 
     def seeds(self) -> str:
@@ -297,7 +295,7 @@ class _Verdict:
         if played or comparison.recorded or not advice.conversations:
             return ""
         seeds = len({run.seed for row in self.comparison.rows for run in row.runs})
-        return f": add --seeds {ceil(advice.needed * seeds / advice.conversations)}"
+        return f" Add --seeds {ceil(advice.needed * seeds / advice.conversations)}."
 
     def no_null(self) -> str:
         """Say that no control shows what forgetting looks like."""
@@ -373,20 +371,25 @@ class _Verdict:
         return [row for row in self.comparison.strategies if not row.as_recorded]
 
     @property
+    def strategy(self) -> str:
+        """What a strategy is called: a usable one, if some are not usable."""
+        every = len(self.advice.choices) == len(self.candidates)
+        return "strategy" if every else "usable strategy"
+
+    @property
     def usable(self) -> str:
         """How many strategies are usable."""
-        return counted(len(self.advice.choices), "usable strategy")
+        return counted(len(self.advice.choices), self.strategy)
 
     @property
     def of(self) -> str:
         """Of how many usable strategies, if some are not usable."""
-        every = len(self.advice.choices) == len(self.candidates)
-        return "" if every else f" of {self.usable}"
+        return "" if self.strategy == "strategy" else f" of {self.usable}"
 
     @property
     def among(self) -> str:
         """Like ``of``, but never empty."""
-        return self.of or " usable strategy"
+        return self.of or f" {self.strategy}"
 
     @property
     def these(self) -> str:
