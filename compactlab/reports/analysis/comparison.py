@@ -90,6 +90,7 @@ class Row:
     own: bool = False  # whether it is a plug-in or the user's own
     twins: tuple[str, ...] = ()  # strategies with equal runs that share its table row
     doubtful: bool = False  # it has torn calls, and the number in the log is unknown
+    beyond: str = ""  # why its prompts may exceed the window, and what keeps it within
 
     @property
     def name(self) -> str:
@@ -539,6 +540,7 @@ def _row(
         results.manifest.get("caps", {}).get(spec, {}),
         spec in results.manifest.get("own_strategies", ()),
         doubtful=worse and torn is None,
+        beyond=results.manifest.get("beyond", {}).get(spec, ""),
     )
 
 

@@ -68,6 +68,8 @@ def window_of_models(used: Iterable[str], comparison: Comparison) -> str:
     if not comparison.window:
         return f"window {own} tokens" if sizes else "window: the model's own"
     asked = f"{comparison.window:,}"
+    if own == asked:
+        return f"window {own} tokens"
     if sizes and sizes[-1] <= comparison.window:
         return f"window {own} tokens (the model's own, below the limit of {asked})"
     if sizes and sizes[0] <= comparison.window:

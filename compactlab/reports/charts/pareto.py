@@ -45,8 +45,6 @@ _CLOSE = 4.0
 _MOST = 0.95
 # The shape and the least height at a given width.
 _SHAPE, _LOWEST = 0.68, 230.0
-# Bounds that remember next to nothing; the others remember what nobody can.
-_LOWER = ("keep_none", "random_keep")
 # Up to this number of marks, all have names, as far as there is space.
 _FEW = 20
 # The radius of a mark's tooltip.
@@ -209,8 +207,7 @@ def _limits(axes: Axes, subject: TradeOff, size: float) -> list[Box]:
     marks = on_sheet(axes, [_place(row) for row in subject.rows])
     boxes: list[Box] = []
     for level, rows in _levels(subject.bounds).items():
-        kind = "lower" if all(row.name in _LOWER for row in rows) else "upper"
-        label = f"{', '.join(row.label for row in rows)}: {kind} bound"
+        label = f"{', '.join(row.label for row in rows)} (bound)"
         ((_, y),) = on_sheet(axes, [(0.0, level)])
         names, at, transform, above = label, level, axes.get_yaxis_transform(), 3.0
         if y < low:

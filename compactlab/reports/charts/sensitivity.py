@@ -10,7 +10,7 @@ from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import Point, canvas, tip, width_of
 from compactlab.reports.charts.kit import WIDTH, Align, Colours, KeyEntry, Sheet, Values
 from compactlab.reports.charts.names import distinct_labels
-from compactlab.reports.render.text import clean, counted, shorten
+from compactlab.reports.render.text import clean, counted, listed, shorten
 
 _PANELS = {"cost_usd": "rank by cost, USD", "recall": "rank by recall, share"}
 _ROW, _HEAD, _BELOW = 15.0, 36.0, 14.0
@@ -60,13 +60,14 @@ def sensitivity(
             top = height * (len(shown) / across - number // across)
             sheet.text((start + 4, top - 4), _PANELS[metric], "muted", size=8.5)
             _panel(sheet, (start, width, top), own, shared)
-    title = "Ranks by model and summariser"
+    title = f"Ranks by {listed(list(_varied(group)))}"
     ranked = [(f"{_PANELS[m]}: {c}", own) for m, every in shown.items()
               for c, own in zip(shared.columns, every, strict=True)]  # fmt: skip
     heads = ["strategy", *(head for head, _ in ranked)]
     values: Values = [[shared.labels[spec], *(own[spec] for _, own in ranked)] for spec in specs]
+    caption = _caption(group, shown)
     return Chart(
-        "sensitivity", title, _caption(shown), sheet.figure, "sensitivity", values=[heads, *values]
+        "sensitivity", title, caption, sheet.figure, "sensitivity", values=[heads, *values]
     )
 
 
@@ -111,8 +112,8 @@ def _common(group: Sequence[Comparison]) -> list[str]:
     return [row.spec for row in first if all(row.spec in specs for specs in everywhere)]
 
 
-def _columns(group: Sequence[Comparison]) -> list[str]:
-    """The model or summariser of each comparison, where they differ."""
+def _varied(group: Sequence[Comparison]) -> dict[str, list[str]]:
+    """What differs between the comparisons, with the values of each."""
     parts = {
         "model": [clean(each.model) for each in group],
         "window": [f"{each.window:,}" if each.window else "own window" for each in group],
@@ -120,11 +121,14 @@ def _columns(group: Sequence[Comparison]) -> list[str]:
             each.written_by or clean(each.summarizer) or "no summariser" for each in group
         ],
     }
-    differing = [values for values in parts.values() if len(set(values)) > 1]
-    return [", ".join(words) for words in zip(*differing, strict=True)] or [""] * len(group)
+    return {part: values for part, values in parts.items() if len(set(values)) > 1}
 
 
-def _caption(shown: Mapping[str, Ranks]) -> str:
+def _columns(group: Sequence[Comparison]) -> list[str]:
+    return [", ".join(words) for words in zip(*_varied(group).values(), strict=True)]
+
+
+def _caption(group: Sequence[Comparison], shown: Mapping[str, Ranks]) -> str:
     changes = [
         f"{len(moved(own))} of {counted(len(own[0]), 'strategy')} change their rank by {what}"
         for metric, own in shown.items()
@@ -133,7 +137,7 @@ def _caption(shown: Mapping[str, Ranks]) -> str:
     return (
         "Ranks of the strategies over the same conversations; rank 1 at the top is the best. Ties "
         "keep their order. Where two strong lines cross, which strategy is better depends on the "
-        f"model or the summariser. {'; '.join(changes)}."
+        f"{' or the '.join(_varied(group))}. {'; '.join(changes)}."
     )
 
 

@@ -148,7 +148,9 @@ def never_acted(rows: Sequence[Row]) -> Iterator[str]:
 def fault(row: Row) -> str:
     """Why a strategy is not usable, in words."""
     if row.exceeds_window:
-        return f"exceeds the context window on {show(row.figures['over_window'], 'share')} of calls"
+        why = f": {name(clean(row.beyond))}" if row.beyond else ""
+        share = show(row.figures["over_window"], "share")
+        return f"exceeds the context window on {share} of calls{why}"
     share = show((row.figures["rejected_calls"] or 0.0) / (row.figures["calls"] or 1.0), "share")
     if row.doubtful:
         return f"{share} of its calls are torn, and it is not known how many are in the log"

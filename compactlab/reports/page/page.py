@@ -40,7 +40,6 @@ from compactlab.reports.render.document import (
     Heading,
     Table,
     Terms,
-    Tone,
     name,
     rows,
     sentences,
@@ -190,8 +189,10 @@ def _across(compared: Sequence[Comparison], colours: Mapping[str, str]) -> Itera
     title = "Across models, windows and summarisers"
     yield Heading(title, 2, "agreement", "Across comparisons")
     agreed = list(agreement(compared))
-    tone: Tone = "strong" if agreed else "important"
-    yield sentences(agreed or [_NO_PAIR], tone, bullets=False)
+    if agreed:
+        yield sentences(agreed, "strong", bullets=False)
+    elif len({(each.model, each.summarizer) for each in compared}) > 1:
+        yield sentences([_NO_PAIR], "important", bullets=False)
     for number, sweep in enumerate(sweeps(compared), 1):
         yield Heading(capitalised(windows.title(sweep)), 3)
         yield windows.table(sweep, colours)

@@ -89,6 +89,7 @@ class Foreign(Strategy):
         "flushes": bool,
         "breaks": _texts,
         "caps": _counts,
+        "beyond": str,
     }
     spec = _answer("spec")
     label = _answer("label")
@@ -97,6 +98,7 @@ class Foreign(Strategy):
     flushes = _answer("flushes")
     breaks = _answer("breaks")
     caps = _answer("caps")
+    beyond = _answer("beyond")
 
     @classmethod
     def known(cls, name: str, build: Callable[[], Strategy]) -> Foreign:

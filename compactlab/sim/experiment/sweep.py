@@ -257,6 +257,7 @@ class Experiment:
             ),
             "breaks": {s.spec: dict(s.breaks) for s in strategies if s.breaks},
             "caps": {s.spec: dict(s.caps) for s in strategies if s.caps},
+            "beyond": {s.spec: s.beyond for s in strategies if s.beyond},
             "models": list(self.models),
             "skipped_files": self.skipped,
             "sources": [source.alias or source.name for source in self.sources],

@@ -83,6 +83,8 @@ class Strategy(ABC):
         Rules of the contract that the original system breaks: rule to reason and version.
     caps
         Tokens that it reserves by default and that a narrowed window limits, by purpose.
+    beyond
+        Why its prompts may exceed the window, and what keeps it within; "" if they do not.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class Strategy(ABC):
     sees_future: ClassVar[bool] = False
     breaks: ClassVar[Mapping[str, str]] = MappingProxyType({})
     caps: ClassVar[Mapping[str, int]] = MappingProxyType({})
+    beyond: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         """Refuse invalid field values."""

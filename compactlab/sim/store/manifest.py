@@ -62,6 +62,7 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     own_strategies: list[str] = []
     breaks: dict[str, dict[str, str]] = {}
     caps: dict[str, dict[str, Count]] = {}
+    beyond: dict[str, str] = {}
     models: list[str] = []
     skipped_files: Count = 0
     sources: list[str] = []

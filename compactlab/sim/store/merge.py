@@ -27,7 +27,7 @@ _SAME = (
 )
 _LISTS = ("sees_future", "flushes", "own_strategies", "models", "conditions", "seeds", "engines")
 _SOURCES = ("sources", "source_seeds", "source_keys")
-_NAMED = ("strategies", "strategies_code", "bounds", "breaks", "caps", "summarizers")
+_NAMED = ("strategies", "strategies_code", "bounds", "breaks", "caps", "beyond", "summarizers")
 
 
 def merge(stores: Sequence[Store], into: Store) -> None:

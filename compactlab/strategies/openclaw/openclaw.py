@@ -53,6 +53,7 @@ class TurnSlice(Mending):
     """
 
     does = (Act.TRUNCATE,)
+    beyond = "it counts turns, not tokens; auto_compact + turn_slice fits"
 
     history_limit: Annotated[int, at_least(1)] = 10
     repair: bool = True
