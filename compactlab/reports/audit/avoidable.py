@@ -34,7 +34,7 @@ _HELPS = {
 AVOIDABLE = (
     Field("cause", write=str, words=True),
     Field("calls", label="rebuilds"),
-    Field("cost_usd", "avoidable_cost", "avoidable, $", "USD"),
+    Field("cost_usd", "avoidable_cost", "cache waste, $", "USD"),
     Field(
         "helps",
         lambda share: _HELPS.get(share.cause, ""),

@@ -167,7 +167,7 @@ def headline(entries: Sequence[AuditedFile]) -> list[str]:
     if avoidable_cost > 0:
         part = avoidable_cost / whole if whole else 0.0
         sentences.append(
-            f"Avoidable cache cost: ${dollars(avoidable_cost)}, {show(part, 'share')} of the "
+            f"Cache waste: ${dollars(avoidable_cost)}, {show(part, 'share')} of the "
             "whole. Rebuilds cost this much more than cache reads of the same tokens."
         )
     return sentences

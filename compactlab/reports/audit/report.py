@@ -48,7 +48,7 @@ _MEANING = (
     "rebuilds that were expected. False alarms: expected rebuilds that did not happen.",
 )
 _WHY_MEANING = (
-    "Every cache-miss token has one cause. Avoidable: what the tokens cost more than cache reads "
+    "Every cache-miss token has one cause. Cache waste: what the tokens cost more than cache reads "
     "of them; new text cannot be read. The rest of the input cost was paid for cache reads."
 )
 _CHURN_MEANING = (

@@ -162,7 +162,7 @@ CAUSE = (
     Field("", "of_missed", "of missed", "share", rank=3),
     Field("cost_usd", "share.dollars", "cost, $", "USD"),
     Field("", "of_input", "of input", "share", rank=1),
-    Field("avoidable_cost_usd", "share.avoidable_cost", "avoidable,\n$", "USD", rank=2),
+    Field("avoidable_cost_usd", "share.avoidable_cost", "cache\nwaste, $", "USD", rank=2),
     Field("ground", "share.ground", "evidence", write=GROUNDS.__getitem__, words=True),
 )
 

@@ -333,7 +333,7 @@ def _totals(account: Account) -> Iterator[str]:
         f"share of prompt tokens read from the cache {of('prefix_reuse')}"
     )
     yield (
-        f"avoidable cache cost: {of('avoidable_cost_usd')} USD; "
+        f"cache waste: {of('avoidable_cost_usd')} USD; "
         f"cache writes never read: {of('tokens_dead_writes')} tokens "
         f"({of('dead_writes_usd')} USD above the uncached price)"
     )
@@ -392,7 +392,7 @@ def _block(entry: RequestRow) -> Iterator[str]:
     )
     yield _titled("output", f"{usage.output:,} tokens")
     yield _titled("cost", f"{dollars(entry.cost)} USD, {dollars(entry.total)} USD so far")
-    yield _titled("avoidable", f"{dollars(entry.avoidable_cost)} USD of cache cost")
+    yield _titled("cache waste", f"{dollars(entry.avoidable_cost)} USD")
     yield _titled("never read", f"{entry.dead:,} tokens of its cache writes")
     for cause, tokens in entry.causes.items():
         yield _titled("cache miss", f"{tokens:,} {cause}: {CAUSES[cause]}")
@@ -401,7 +401,7 @@ def _block(entry: RequestRow) -> Iterator[str]:
     if back := entry.payback:
         yield _titled(
             "compaction",
-            f"avoidable cache cost {dollars(back.avoidable_cost)} USD, summaries "
+            f"cache waste {dollars(back.avoidable_cost)} USD, summaries "
             f"{dollars(back.summary)} USD; saved {dollars(back.saved)} USD on "
             f"{counted(back.calls, 'call')} until the next one",
         )

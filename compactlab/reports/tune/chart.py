@@ -29,15 +29,15 @@ _LEFT, _RIGHT = 56.0, 18.0
 _KEY = (
     KeyEntry("cost with recovery", "blue", "line"),
     KeyEntry("cost", "sky", "line"),
-    KeyEntry("needs missed", "vermillion", "line"),
+    KeyEntry("missed facts", "vermillion", "line"),
     KeyEntry("as it was given", "muted", "mark", mark="D"),
     KeyEntry("may be the cheapest", "grey", "pale"),
 )
 _CAPTION = (
     "Above: dollars of all sessions together by the size at which it compacts, in tokens; the mark "
     "is the setting to take, the band its 95 % interval paired with the strategy as it was given. "
-    "Below: the share of needs at a distance of {lag:,} tokens or more that the prompt does not "
-    "hold, with its 95 % interval. Intervals need ten sessions."
+    "Below: the share of needed facts at a distance of {lag:,} tokens or more that the prompt does "
+    "not hold, with its 95 % interval. Intervals need ten sessions."
 )
 # The band of possibly cheapest settings extends beyond them by this factor.
 _AROUND = 1.03
@@ -67,7 +67,7 @@ def chart(tuned: Tuned, anchor: str) -> Chart | None:
         upper.tick_params(labelbottom=False)
     title = f"{name(tuned.label)}: what it costs by the size at which it compacts"
     caption = _CAPTION.format(lag=tuned.lag)
-    described = "cost, cost with recovery and needs missed by trigger"
+    described = "cost, cost with recovery and missed facts by trigger"
     return Chart(title, svg(sheet.figure, anchor, described), caption, "tune")
 
 

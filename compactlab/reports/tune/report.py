@@ -218,8 +218,8 @@ def _legend(found: TuningResult) -> Iterator[str]:
     yield "; ".join(f"{mark} {meaning}" for mark, meaning in MARKS.items()) + "."
     yield (
         f"{TIMES}own: cost with recovery over that of the strategy as it was given, paired by "
-        f"session, with its 95 % interval. Missed: share of needs at a distance {lags} that the "
-        "prompt does not hold, the mean over sessions, with its 95 % interval for any distribution"
+        f"session, with its 95 % interval. Missed: share of needed facts at a distance {lags} that "
+        "the prompt does not hold, the mean over sessions, with its 95 % interval for any distribution"
         + (" (inferred needs)." if inferred == {True} else ".")
     )
     yield (

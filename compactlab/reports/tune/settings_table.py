@@ -28,7 +28,7 @@ MARKS = {
     _BEST: "cheapest with recovery",
     _MAYBE: "may be the cheapest (95 %)",
     _NEAR: "within the margin of the cheapest",
-    _KNEE: "knee between cost and needs missed",
+    _KNEE: "knee between cost and recall",
     _OUT: "not allowed: below the limit of recall, or more prompts exceed the window than by its "
     "own rule",
 }

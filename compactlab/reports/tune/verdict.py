@@ -41,8 +41,8 @@ def verdict(tuned: Tuned) -> Iterator[str]:
         most = show(max(recalls, default=None), "share")
         limit = show(tuned.target.recall, "share")
         yield (
-            f"No setting keeps to the limit: at least {limit} of the needs last stated "
-            f"{tuned.lag:,} tokens ago or earlier must be met, and the most is {most}."
+            f"No setting keeps to the limit: recall of at least {limit}, of facts last stated "
+            f"{tuned.lag:,} tokens ago or earlier. The highest recall is {most}."
         )
         return
     yield from _keep(tuned) if index == tuned.own else _take(tuned, index)
@@ -100,8 +100,8 @@ def _misses(tuned: Tuned, index: int) -> str:
     if missed is None or own is None:
         return ""
     return (
-        f"{show(missed.value, 'share')} of the needs last stated {tuned.lag:,} tokens ago or "
-        f"earlier (your setting: {show(own.value, 'share')})"
+        f"{show(missed.value, 'share')} of the needed facts last stated {tuned.lag:,} tokens ago "
+        f"or earlier (your setting: {show(own.value, 'share')})"
     )
 
 
@@ -175,7 +175,7 @@ def held_out(tuned: Tuned) -> Iterator[str]:
         best = called(tuned, held.best)
         text += f"costs {held.regret:.1%} more than the best there, {best}"
     if held.recall is not None and not tuned.inferred:
-        text += f", and meets {show(held.recall, 'share')} of the needs"
+        text += f", with a recall of {show(held.recall, 'share')}"
     yield f"{text}."
     if held.mean is None or held.close is None or held.high is None or held.kept is None:
         return
@@ -216,7 +216,7 @@ def sureness(tuned: Tuned) -> Iterator[str]:
         knee = tuned.tried[tuned.knee]
         missed = show(knee.missed.value, "share") if knee.missed else NONE
         yield (
-            f"The knee between cost and needs missed is at {called(tuned, tuned.knee)}: it costs "
+            f"The knee between cost and recall is at {called(tuned, tuned.knee)}: it costs "
             f"{_change(knee.of_own.value)} its own rule and misses {missed}."
         )
     if tuned.spiral is not None:
@@ -242,7 +242,7 @@ def memory(tuned: Tuned) -> Iterator[str]:
         shown = int((tuned.choice.shown() & tuned.choice.allowed()).sum())
         kept = int(tuned.choice.allowed().sum())
         text = (
-            f"Limit: at least {limit} of the needs {lag} are met. "
+            f"Limit: recall of at least {limit}, of facts {lag}. "
             f"{kept} of {len(tuned.tried)} settings keep to it here"
         )
         if shown:
