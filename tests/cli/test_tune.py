@@ -32,7 +32,7 @@ def test_the_report_has_a_row_a_setting_as_figures_and_page_have(tuned):
     for setting in ("trigger=20,000", "trigger=30,000", "its own rule (about 54,000 tokens)"):
         assert re.search(rf"^{re.escape(setting)} +\d", said, re.MULTILINE), setting
     for words in ("codex, window 60,000 tokens", "keep_all, for comparison", "it takes at least",
-                  "at least 50.0% of the needs last stated 20,000 tokens ago or"):  # fmt: skip
+                  "recall of at least 50.0%, of facts last stated 20,000 tokens"):  # fmt: skip
         assert words in said
     (strategy,) = json.loads((out / "tune.json").read_text("utf-8"))["strategies"]
     assert [each["trigger"] for each in strategy["settings"]] == [20_000, 30_000, None]

@@ -192,7 +192,7 @@ def test_bounds_are_named_lines_at_their_recall(texts: Texts) -> None:
     (upper,) = chart.figure.axes[0].collections
     assert {float(y) for path in upper.get_paths() for y in path.vertices[:, 1]} == {1.0}
     labels = set(texts(chart.figure))
-    assert {"oracle, keep_all: upper bound", "keep_none: lower bound, 0%, below"} <= labels
+    assert {"oracle, keep_all (bound)", "keep_none (bound), 0%, below"} <= labels
     assert {"claude_code", "codex"} <= labels
     marks = [line for line in chart.figure.axes[0].lines if line.get_marker() == "o"]
     assert len(marks) == 2
