@@ -110,7 +110,7 @@ def test_a_report_in_markdown(labelled: TuningResult, golden: Check) -> None:
 def test_a_limit_that_nobody_keeps_to_leaves_nothing_to_paste() -> None:
     text = terminal.write(report(found(tuned(recall=0.99))))
     assert "No setting keeps to the limit: recall of at least 99.0%" in text
-    assert "the most is 98.0%" in text
+    assert "The highest recall is 98.0%" in text
     assert "To set it in" not in text
 
 
