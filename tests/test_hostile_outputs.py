@@ -173,7 +173,7 @@ def test_an_audit_is_harmless(recordings: Path, tmp_path: Path) -> None:
         assert code == expected, complained
         hostile.quiet(told)
         hostile.quiet(complained)
-        hostile.strict(call("audit", recordings, "--json", *more)[1])
+        hostile.strict(call("audit", recordings, "--format", "json", *more)[1])
     text = hostile.inert(page.read_text("utf-8"))
     assert "Not understood and passed over" in text
     assert hostile.HOSTILE["script"] in text
@@ -184,7 +184,7 @@ def test_what_transcripts_are_is_said_quietly(recordings: Path) -> None:
     assert code == 1, complained
     hostile.quiet(told)
     hostile.quiet(complained)
-    hostile.strict(call("inspect", recordings, "--json")[1])
+    hostile.strict(call("inspect", recordings, "--format", "json")[1])
 
 
 def test_a_score_is_harmless(recordings: Path, tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_a_score_is_harmless(recordings: Path, tmp_path: Path) -> None:
         assert (code, complained) == (0, "")
         hostile.quiet(told)
         hostile.no_formula(csv.read_text("utf-8"))
-        hostile.in_code(call(*words, "--format", "markdown")[1])
+        hostile.in_code(call(*words, "--format", "md")[1])
         hostile.strict(call(*words, "--format", "json")[1])
 
 

@@ -194,7 +194,8 @@ def test_other_commands_hide_them_too(
         call("query", stores[0], "SELECT * FROM messages", "--format", form, "--redact")
         for form in ("table", "csv", "json")
     ]
-    told += [call("inspect", recordings, *form, "--redact") for form in ((), ("--json",))]
+    forms = ((), ("--format", "json"))
+    told += [call("inspect", recordings, *form, "--redact") for form in forms]
     told += [call("fit", file, "--made", 1, "-o", facts, "--redact")]
     told += [call("audit", recordings, "--html", page, "--redact")]
     told += [

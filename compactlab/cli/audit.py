@@ -20,6 +20,7 @@ from compactlab.cli.options import (
     Count,
     client_option,
     file_option,
+    format_option,
     named_or_usual,
     nothing_found,
     redact,
@@ -258,7 +259,7 @@ def _seldom_collected() -> Iterator[None]:
 @click.option("--sums", is_flag=True, help="Only add up what was spent, and explain nothing.")
 @setting_option("models_file")
 @redact
-@click.option("--json", "as_json", is_flag=True, help="Print all figures, of every call, as JSON.")
+@format_option("table", "json")
 @file_option("--html", "Write an HTML page to FILE.")
 @file_option(
     "--churn-out",
@@ -283,7 +284,7 @@ def audit(
     project: str,
     sums: bool,
     models_file: str | None,
-    as_json: bool,
+    form: str,
     html: str | None,
     churn_out: str | None,
     worst: int,
@@ -317,7 +318,7 @@ def audit(
     ledger = None if sums else shown(auditor.ledger(places))
     if ledger is None or not ledger.entries:
         found = shown(auditor.sums(places)) if ledger is None else ledger.sums
-        _tell(bill.sums(found), as_json=as_json)
+        _tell(bill.sums(found), form)
         if html:
             _write_page(bill.page(found), Path(html))
         if churn_out:
@@ -326,7 +327,7 @@ def audit(
         return
     from compactlab.reports.audit.report import page, report
 
-    _tell(report(ledger, worst), as_json=as_json)
+    _tell(report(ledger, worst), form)
     if html:
         _write_page(page(ledger, worst), Path(html))
     if churn_out:
@@ -360,10 +361,10 @@ def _start(since: datetime | None, zone: tzinfo | None) -> float:
         raise UsageError(f"--since {str(since)[:10]}: this machine cannot tell so early") from None
 
 
-def _tell(document: Document, *, as_json: bool) -> None:
+def _tell(document: Document, form: str) -> None:
     from compactlab.reports.render import json, terminal
 
-    if as_json:
+    if form == "json":
         print_json(json.write(document, indent=1))
     else:
         say(terminal.write(document), styled=True)

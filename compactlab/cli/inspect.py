@@ -12,6 +12,7 @@ import click
 from compactlab.cli.options import (
     client_option,
     finish,
+    format_option,
     named_or_usual,
     nothing_found,
     redact,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, metavar="[PATH...]")
 @client_option
-@click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
+@format_option("table", "json")
 @setting_option("strict")
 @setting_option("models_file")
 @redact
@@ -37,7 +38,7 @@ def inspect(
     paths: Sequence[str],
     *,
     client: str | None,
-    as_json: bool,
+    form: str,
     strict: bool,
     models_file: str | None,
 ) -> None:
@@ -62,7 +63,7 @@ def inspect(
         except InputError as fault:
             errors.append(fault)
     anatomies = shown(anatomies)
-    if as_json:
+    if form == "json":
         print_json(json.dumps([_plain(each) for each in anatomies], indent=2))
     elif anatomies:
         say("\n\n".join(map(_text, anatomies)))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from compactlab.cli.options import setting_option
+from compactlab.cli.options import format_option, setting_option
 from compactlab.cli.output import print_json, say
 from compactlab.reports.render.document import Column, Document, Table, name, rows, sentences
 from compactlab.sim.core.errors import UsageError
@@ -179,7 +179,7 @@ def _legend(row: Listed) -> list[str]:
     return [
         f"Dollars per million tokens ({listed}). +: more for large requests. ?: unknown. Own "
         "servers: price at 1,000 tokens.",
-        "--json has all details: cache policies, price tiers, multipliers, storage, sources.",
+        "--format json has all: cache policies, price tiers, multipliers, storage, sources.",
     ]
 
 
@@ -198,7 +198,7 @@ _MOMENTS = {
 _ABOUT = (
     "threshold: when the context has a size, which the parameter trigger sets. background: its "
     "summary is made beside the work. overflow: when a prompt exceeds the window.",
-    "--parameters adds parameters, --json all details; docs/strategies.md names their systems.",
+    "--parameters adds parameters, --format json all; docs/strategies.md names their systems.",
 )
 Listed = dict[str, object]
 
@@ -348,10 +348,8 @@ _NOTES = {
     "--unknown", is_flag=True, help="Models of our providers that only the price list has."
 )
 @setting_option("models_file")
-@click.option("--json", "as_json", is_flag=True, help="Print all details as JSON.")
-def list_(
-    kind: str, parameters: bool, unknown: bool, models_file: str | None, as_json: bool
-) -> None:
+@format_option("table", "json")
+def list_(kind: str, parameters: bool, unknown: bool, models_file: str | None, form: str) -> None:
     """List strategies, summarisers, models, and more.
 
     Strategies are a table by what they do and when they act. Of others, one line each; a second
@@ -368,7 +366,7 @@ def list_(
         listed = _unknown(models_file)
     else:
         listed = model_rows(models_file) if kind == MODELS else _KINDS[kind]()
-    if as_json:
+    if form == "json":
         print_json(json.dumps(listed, indent=2, default=str))
         return
     if unknown:

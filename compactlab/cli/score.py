@@ -24,7 +24,7 @@ from compactlab.cli.output import acquaint, print_json, say, shown, shown_json, 
 )
 @setting_option("models_file")
 @conversation_option
-@format_option("table", "json", "markdown")
+@format_option("table", "md", "json")
 @redact
 @click.option(
     "--facts-out",

@@ -17,6 +17,7 @@ from compactlab.cli import STOPPED
 from compactlab.cli.options import (
     Count,
     client_option,
+    format_option,
     named_or_usual,
     nothing_found,
     one_window,
@@ -115,7 +116,7 @@ _CLIENT = "claude_code"
 @setting_options("seeds", "jobs", "controls", "timeout")
 @setting_option("out", default="compactlab-tune")
 @redact
-@click.option("--json", "as_json", is_flag=True, help="Print all figures as JSON.")
+@format_option("table", "json")
 @click.option("--dry-run", is_flag=True, help="Print what the first round would run, and stop.")
 @setting_option("strict")
 def tune(paths: tuple[str, ...], **options: Any) -> None:
@@ -164,7 +165,7 @@ def tune(paths: tuple[str, ...], **options: Any) -> None:
             step=lambda number: bar.show(number, "sessions read"),
             timeout=options["timeout"],
         )
-    _finish(found, Path(options["out"]), as_json=options["as_json"])
+    _finish(found, Path(options["out"]), options["form"])
 
 
 @contextmanager
@@ -268,7 +269,7 @@ def _rehearse(
             say(f"then up to {more} more settings of each strategy: {runs:,} runs at most\n")
 
 
-def _finish(found: TuningResult, out: Path, *, as_json: bool) -> None:
+def _finish(found: TuningResult, out: Path, form: str) -> None:
     """Print the report, write the page and the figures, and report unreadable sources."""
     from compactlab.reports.charts.palette import COLOURS
     from compactlab.reports.render import html, json, terminal
@@ -280,7 +281,7 @@ def _finish(found: TuningResult, out: Path, *, as_json: bool) -> None:
     figures = json.write(Document((), data=partial(shown, found.data())), indent=1)
     write_file(out / DATA, figures)
     write_file(out / PAGE, html.write(drawn, COLOURS, SCRIPTS).encode())
-    if as_json:
+    if form == "json":
         print_json(figures)
     else:
         say(terminal.write(document), styled=True)

@@ -33,7 +33,7 @@ def logs(tmp_path) -> Path:
 @pytest.fixture
 def told(compactlab) -> Callable[..., dict[str, Any]]:
     """What the audit of some paths says as JSON."""
-    return lambda *more: json.loads(compactlab("audit", "--json", *more).out)
+    return lambda *more: json.loads(compactlab("audit", "--format", "json", *more).out)
 
 
 REFUSED = {
@@ -70,7 +70,7 @@ def test_what_cannot_be_meant_is_refused_and_nothing_is_written(
 
 def test_a_folder_is_searched_and_all_clients_are_told_apart(compactlab, logs):
     (logs / "notes.txt").write_text("nothing")
-    done = compactlab("audit", "--json", logs)
+    done = compactlab("audit", "--format", "json", logs)
     told = json.loads(done.out)
     assert done.code == 0
     assert told["clients"].keys() == {"claude-code", "pi", "codex"}
@@ -80,7 +80,7 @@ def test_a_folder_is_searched_and_all_clients_are_told_apart(compactlab, logs):
 
 
 def test_figures_are_those_on_paper(compactlab, tmp_path):
-    done = compactlab("audit", "--json", claude_code(tmp_path / "idle.jsonl"))
+    done = compactlab("audit", "--format", "json", claude_code(tmp_path / "idle.jsonl"))
     (session,) = json.loads(done.out)["sessions"]
     sums = session["recorded_sizes"]
     assert sums["input_cost_usd"]["recorded"] == pytest.approx(BILL)
@@ -306,7 +306,7 @@ def test_every_key_of_the_json_is_told(told, compactlab, root, logs):
     audit = set(re.findall(r"`(\w+)`", (root / "docs" / "audit.md").read_text("utf-8")))
     for more in ((), ("--sums",)):
         assert keys(told(*more, logs)) <= audit
-    figures = json.loads(compactlab("inspect", "--json", logs).out)
+    figures = json.loads(compactlab("inspect", "--format", "json", logs).out)
     assert keys([each["spent"] for each in figures]) <= audit
 
 
@@ -326,7 +326,7 @@ def keys(value: object, skip: bool = False) -> set[str]:
 
 @pytest.mark.parametrize("folder", ["entireio-cli", "pi-mono", "agentv"])
 def test_recorded_sessions_are_audited(compactlab, shared, folder):
-    done = compactlab("audit", "--json", shared / "recorded" / folder)
+    done = compactlab("audit", "--format", "json", shared / "recorded" / folder)
     told = json.loads(done.out)
     assert done.code == 0
     for session in told["sessions"]:
@@ -364,14 +364,14 @@ def test_without_a_path_the_usual_folders_are_read_and_named(compactlab, tmp_pat
         monkeypatch.setenv(variable, str(tmp_path / variable))
     claude_code(tmp_path / "CLAUDE_CONFIG_DIR" / "projects" / "one" / "idle.jsonl")
     codex(tmp_path / "CODEX_HOME" / "sessions" / "2026" / "rollout.jsonl")
-    done = compactlab("audit", "--json")
+    done = compactlab("audit", "--format", "json")
     assert done.code == 0
     assert [line.rpartition(" ")[2] for line in done.err.splitlines()] == [
         "(claude-code)",
         "(codex)",
     ]
     assert json.loads(done.out)["clients"].keys() == {"claude-code", "codex"}
-    alone = compactlab("audit", "--json", "--client", "codex")
+    alone = compactlab("audit", "--format", "json", "--client", "codex")
     assert json.loads(alone.out)["clients"].keys() == {"codex"}
 
 
@@ -413,7 +413,7 @@ def placed(file: Path, folder: str, **more: object) -> Path:
 
 def test_sums_are_those_of_the_audit(told, compactlab, logs):
     whole = told(logs)["spent"]
-    done = compactlab("audit", "--sums", "--json", logs)
+    done = compactlab("audit", "--sums", "--format", "json", logs)
     assert (done.code, done.err) == (0, "")
     assert json.loads(done.out)["spent"] == whole
     out = compactlab("audit", "--sums", logs).out
@@ -458,7 +458,7 @@ def test_codex_tells_who_asked_for_an_agent(told, tmp_path):
 
 def test_sums_count_tokens_of_models_that_nobody_knows(compactlab, tmp_path):
     claude_code(tmp_path / "calm.jsonl", CALM, model="new-model-9")
-    done = compactlab("audit", "--sums", "--json", tmp_path)
+    done = compactlab("audit", "--sums", "--format", "json", tmp_path)
     assert done.code == 0
     (row,) = json.loads(done.out)["spent"]["by_model"]
     assert (row["model"], row["read_tokens"], row["total_usd"]) == ("new-model-9", 60_600, None)
@@ -469,7 +469,7 @@ def test_sums_count_each_call_once_and_from_a_day_on(compactlab, tmp_path):
     file = claude_code(tmp_path / "logs" / "one.jsonl", calls)
     (tmp_path / "logs" / "copy.jsonl").write_bytes(file.read_bytes())
     both, later = (
-        json.loads(compactlab("audit", "--sums", "--json", tmp_path / "logs", *more).out)
+        json.loads(compactlab("audit", "--sums", "--format", "json", tmp_path / "logs", *more).out)
         for more in ((), ("--since", "2026-03-02"))
     )
     assert (both["spent"]["calls"], later["spent"]["calls"]) == (2, 1)
@@ -525,13 +525,13 @@ def test_days_are_those_of_a_zone(compactlab, tmp_path, monkeypatch):
     pytest.importorskip("tzdata")
     file = claude_code(tmp_path / "late.jsonl", LATE)
     two = {"2026-03-01": 1, "2026-03-02": 1}
-    assert days(compactlab("audit", "--json", file)) == {"2026-03-01": 2}
+    assert days(compactlab("audit", "--format", "json", file)) == {"2026-03-01": 2}
     for more in ((), ("--sums",)):
-        done = compactlab("audit", "--json", *more, "--tz", "Europe/Berlin", file)
+        done = compactlab("audit", "--format", "json", *more, "--tz", "Europe/Berlin", file)
         assert days(done) == two
         assert json.loads(done.out)["spent"]["time_zone"] == "Europe/Berlin"
     assert "day (Europe/Berlin)" in compactlab("audit", "--tz", "Europe/Berlin", file).out
-    assert days(compactlab("audit", "--json", "--tz", "America/New_York", file)) == {
+    assert days(compactlab("audit", "--format", "json", "--tz", "America/New_York", file)) == {
         "2026-03-01": 2
     }
 
@@ -542,11 +542,11 @@ def test_days_may_be_those_of_the_machine(compactlab, tmp_path, monkeypatch):
     monkeypatch.setenv("TZ", "XYZ-2")
     time.tzset()
     try:
-        assert days(compactlab("audit", "--json", "--tz", "local", file)) == {
+        assert days(compactlab("audit", "--format", "json", "--tz", "local", file)) == {
             "2026-03-01": 1,
             "2026-03-02": 1,
         }
-        assert days(compactlab("audit", "--json", file)) == {"2026-03-01": 2}
+        assert days(compactlab("audit", "--format", "json", file)) == {"2026-03-01": 2}
     finally:
         monkeypatch.undo()
         time.tzset()
@@ -555,7 +555,7 @@ def test_days_may_be_those_of_the_machine(compactlab, tmp_path, monkeypatch):
 def test_since_is_of_the_same_zone(compactlab, tmp_path):
     pytest.importorskip("tzdata")
     file = claude_code(tmp_path / "late.jsonl", LATE)
-    since = ("audit", "--sums", "--json", "--since", "2026-03-02", file)
+    since = ("audit", "--sums", "--format", "json", "--since", "2026-03-02", file)
     assert compactlab(*since).code == 2
     assert days(compactlab(*since, "--tz", "Europe/Berlin")) == {"2026-03-02": 1}
 
@@ -581,7 +581,7 @@ def test_no_secret_of_a_log_is_told_in_another_zone(compactlab, tmp_path):
     file = claude_code(tmp_path / "idle.jsonl")
     placed(file, "/home/somebody@example.com/site")
     for more in ((), ("--sums",)):
-        asked = ("audit", "--json", *more, "--tz", "Asia/Tokyo", file)
+        asked = ("audit", "--format", "json", *more, "--tz", "Asia/Tokyo", file)
         told, hidden = (compactlab(*asked, *redact).out for redact in ((), ("--redact",)))
         assert "somebody@example.com" in told
         assert "somebody@example.com" not in hidden

@@ -57,7 +57,7 @@ def theirs(home: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, An
 
 @pytest.fixture
 def ours(home: Path, compactlab: Any) -> dict[str, Any]:
-    done = compactlab("audit", "--sums", "--json", home / "projects")
+    done = compactlab("audit", "--sums", "--format", "json", home / "projects")
     assert done.code == 0, done.err
     return {_plain(each["model"]): each for each in json.loads(done.out)["spent"]["by_model"]}
 

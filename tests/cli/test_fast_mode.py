@@ -42,14 +42,16 @@ def dollars(*factors: float) -> float:
     ],
 )
 def test_inspect_bills_each_call_at_its_speed(compactlab, tmp_path, speeds, factors):
-    (figures,) = json.loads(compactlab("inspect", "--json", session(tmp_path / "s", *speeds)).out)
+    (figures,) = json.loads(
+        compactlab("inspect", "--format", "json", session(tmp_path / "s", *speeds)).out
+    )
     assert figures["spent"]["total_usd"] == pytest.approx(dollars(*factors))
     assert figures["spent"]["unpriced_calls"] == 0
 
 
 def test_the_models_that_no_longer_have_it_are_billed_as_they_were(compactlab, tmp_path):
     path = session(tmp_path / "s", *["fast"] * 3, model="claude-opus-4-6")
-    (figures,) = json.loads(compactlab("inspect", "--json", path).out)
+    (figures,) = json.loads(compactlab("inspect", "--format", "json", path).out)
     assert figures["spent"]["total_usd"] == pytest.approx(dollars(6, 6, 6))
 
 
@@ -58,7 +60,7 @@ def test_a_speed_without_a_price_is_told_and_not_guessed(compactlab, tmp_path):
     out = compactlab("inspect", path).out
     assert "models             claude-opus-5 2, claude-opus-5+turbo 1" in out
     assert "(1 call without a price)" in out
-    told = json.loads(compactlab("audit", "--json", path).out)
+    told = json.loads(compactlab("audit", "--format", "json", path).out)
     assert told["calls_not_explained"] == {"claude-opus-5+turbo": 1}
     run = ("run", "--conversations", path, "--strategies", "keep_all", "-o", tmp_path / "out")
     done = compactlab(*run)
@@ -68,7 +70,7 @@ def test_a_speed_without_a_price_is_told_and_not_guessed(compactlab, tmp_path):
 
 def test_audit_bills_each_call_and_knows_that_speeds_share_no_cache(compactlab, tmp_path):
     path = session(tmp_path / "s", "standard", "fast", "fast")
-    (told,) = json.loads(compactlab("audit", "--json", path).out)["sessions"]
+    (told,) = json.loads(compactlab("audit", "--format", "json", path).out)["sessions"]
     inputs = [read * READ + written * WRITTEN for _, read, written, _ in CALLS]
     first, switched, last = told["calls"]
     billed = [call["input_cost_usd"]["recorded"] for call in told["calls"]]

@@ -35,13 +35,13 @@ talk
 estimated)
   passed over        nothing\
 """)
-    (figures,) = json.loads(compactlab("inspect", "--json", file).out)
+    (figures,) = json.loads(compactlab("inspect", "--format", "json", file).out)
     assert (figures["conversation"], figures["format"]) == ("talk", "openai-chat")
     assert (figures["calls"], figures["turns"], figures["messages"]) == (4, 3, 8)
     assert figures["tokens_by_tool"].keys() == {"read"}
     assert (figures["spent"]["calls"], figures["spent"]["by_purpose"]) == (0, [])
     assert figures["passed_over"] == []
-    done = compactlab("inspect", "--json", "coding_agent(turns=2, tokens=2000)")
+    done = compactlab("inspect", "--format", "json", "coding_agent(turns=2, tokens=2000)")
     assert (done.code, json.loads(done.out)[0]["turns"]) == (0, 2)
 
 
@@ -49,7 +49,7 @@ def test_a_folder_is_inspected_file_by_file(compactlab, chat, tmp_path):
     for name in ("b", "a"):
         chat(tmp_path / "talks" / f"{name}.jsonl")
     (tmp_path / "talks" / "notes.txt").write_text("nothing")
-    done = compactlab("inspect", "--json", tmp_path / "talks")
+    done = compactlab("inspect", "--format", "json", tmp_path / "talks")
     assert [figures["conversation"] for figures in json.loads(done.out)] == ["a", "b"]
     assert "skipped: 1 file of unknown format" in done.err
 
@@ -57,7 +57,7 @@ def test_a_folder_is_inspected_file_by_file(compactlab, chat, tmp_path):
 def test_one_bad_transcript_among_good_ones_is_named(compactlab, chat, bad, tmp_path):
     chat(tmp_path / "talks" / "a.jsonl")
     file = bad(tmp_path / "talks" / "b.jsonl")
-    done = compactlab("inspect", "--json", "--strict", tmp_path / "talks")
+    done = compactlab("inspect", "--format", "json", "--strict", tmp_path / "talks")
     assert (done.code, len(json.loads(done.out))) == (1, 1)
     assert f"{file}:3: not JSON" in done.err
 
@@ -69,7 +69,7 @@ def test_its_broken_lines_are_passed_over_unless_told_otherwise(compactlab, bad,
     done = compactlab("inspect", *more, file)
     assert done.code == 0
     assert "passed over        1 x line that is not JSON (27 characters)" in done.out
-    (figures,) = json.loads(compactlab("inspect", "--json", *more, file).out)
+    (figures,) = json.loads(compactlab("inspect", "--format", "json", *more, file).out)
     assert figures["passed_over"] == [
         {"kind": "line that is not JSON", "count": 1, "characters": 27, "tokens": 0}
     ]
@@ -108,7 +108,7 @@ def test_what_has_a_price_is_priced_and_the_rest_counted(compactlab, tmp_path):
     path = recorded(tmp_path, ("claude-opus-4-5", 1000, 5), ("of-tomorrow", 1000, 5))
     out = compactlab("inspect", path).out
     assert "at least $0.03 (1 call without a price)" in out
-    (figures,) = json.loads(compactlab("inspect", "--json", path).out)
+    (figures,) = json.loads(compactlab("inspect", "--format", "json", path).out)
     spent = figures["spent"]
     assert (spent["unpriced_calls"], round(spent["total_usd"], 4)) == (1, 0.0255)
     assert spent["at_least"] is True
@@ -117,7 +117,7 @@ def test_what_has_a_price_is_priced_and_the_rest_counted(compactlab, tmp_path):
 
 def test_an_output_that_was_logged_too_early_is_counted_by_its_text(compactlab, tmp_path):
     path = recorded(tmp_path, ("claude-opus-4-5", 3, 500))
-    (figures,) = json.loads(compactlab("inspect", "--json", path).out)
+    (figures,) = json.loads(compactlab("inspect", "--format", "json", path).out)
     output, estimated = (
         figures["spent"][f"{key}_tokens"] for key in ("output", "estimated_output")
     )
@@ -137,8 +137,8 @@ def test_the_bill_is_that_of_the_audit_with_what_requests_were_for(compactlab, t
     records.append({"type": "compaction", "inserted": [], "call": call})
     records.append({"type": "poem", "usage": {"input_tokens": 9}, "text": "o rose"})
     path.write_text("".join(json.dumps(record) + "\n" for record in (head, *records)))
-    (figures,) = json.loads(compactlab("inspect", "--json", path).out)
-    audited = json.loads(compactlab("audit", "--sums", "--json", path).out)["spent"]
+    (figures,) = json.loads(compactlab("inspect", "--format", "json", path).out)
+    audited = json.loads(compactlab("audit", "--sums", "--format", "json", path).out)["spent"]
     assert figures["spent"]["by_purpose"] == audited["by_purpose"]
     assert {key: audited[key] for key in figures["spent"]} == figures["spent"]
     out = compactlab("inspect", path).out
@@ -183,7 +183,7 @@ def test_a_conversation_without_calls_is_an_error_that_says_what_was_seen(compac
 def test_in_a_folder_it_costs_itself_alone(compactlab, chat, tmp_path):
     chat(tmp_path / "talks" / "a.jsonl")
     (tmp_path / "talks" / "b.jsonl").write_text(UNANSWERED)
-    done = compactlab("inspect", "--json", tmp_path / "talks")
+    done = compactlab("inspect", "--format", "json", tmp_path / "talks")
     assert (done.code, len(json.loads(done.out))) == (1, 1)
     assert "b.jsonl: there is no call in it" in done.err
     run = ("run", "--conversations", tmp_path / "talks", "--strategies", "keep_all")
@@ -197,7 +197,7 @@ def test_a_file_with_one_call_in_it_may_have_talks_without_any(compactlab, tmp_p
     answer = {"role": "assistant", "content": "ho"}
     talks = [[json.loads(UNANSWERED)], [json.loads(UNANSWERED), answer]]
     path.write_text("".join(json.dumps(talk) + "\n" for talk in talks))
-    figures = json.loads(compactlab("inspect", "--json", path).out)
+    figures = json.loads(compactlab("inspect", "--format", "json", path).out)
     assert [each["calls"] for each in figures] == [0, 1]
 
 

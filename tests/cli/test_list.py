@@ -41,7 +41,7 @@ def test_metrics_stand_under_their_families(compactlab):
         else:
             told.append((line.partition(":")[0], []))
     assert told == [(each.name, [m.name for m in each.metrics]) for each in FAMILIES]
-    rows = json.loads(compactlab("list", "metrics", "--json").out)
+    rows = json.loads(compactlab("list", "metrics", "--format", "json").out)
     assert [row["family"] for row in rows if row["name"] == "cost_usd"] == ["money"]
 
 
@@ -53,7 +53,7 @@ def test_what_is_simulated_of_a_summariser_is_said_with_it(compactlab):
         simulated = find_summarizer(name).simulated
         assert below.startswith("simulated: ") == bool(simulated)
         assert simulated in below
-    rows = json.loads(compactlab("list", "summarizers", "--json").out)
+    rows = json.loads(compactlab("list", "summarizers", "--format", "json").out)
     assert {row["name"]: row["simulated"] for row in rows} == {
         name: find_summarizer(name).simulated for name in SUMMARIZERS
     }
@@ -69,17 +69,17 @@ def test_the_scenarios_end_with_how_to_have_all_or_another_size(compactlab):
 
 @pytest.mark.parametrize("kind", NAMES)
 def test_all_that_is_known_comes_as_json(compactlab, kind):
-    rows = json.loads(compactlab("list", kind, "--json").out)
+    rows = json.loads(compactlab("list", kind, "--format", "json").out)
     assert {row["name"] for row in rows} == NAMES[kind]
     assert all(row["meaning"] for row in rows)
 
 
 def test_the_specs_of_a_list_can_be_typed(compactlab):
-    for row in json.loads(compactlab("list", "strategies", "--json").out):
+    for row in json.loads(compactlab("list", "strategies", "--format", "json").out):
         assert find_strategy(row["spec"]).spec == row["spec"]
-    for row in json.loads(compactlab("list", "scenarios", "--json").out):
+    for row in json.loads(compactlab("list", "scenarios", "--format", "json").out):
         assert find_scenario(row["spec"]).spec == row["spec"]
-    for row in json.loads(compactlab("list", "summarizers", "--json").out):
+    for row in json.loads(compactlab("list", "summarizers", "--format", "json").out):
         assert find_summarizer(row["spec"]).spec == row["spec"]
 
 
@@ -107,13 +107,16 @@ def test_parameters_stand_below_with_their_defaults(compactlab):
     lines = [line.strip() for line in told.splitlines()]
     (found,) = [n for n, line in enumerate(lines) if line.startswith("sliding_window ")]
     assert lines[found + 1].startswith("keep=20")
-    rows = {row["name"]: row for row in json.loads(compactlab("list", "strategies", "--json").out)}
+    rows = {
+        row["name"]: row
+        for row in json.loads(compactlab("list", "strategies", "--format", "json").out)
+    }
     assert rows["sliding_window"]["parameters"]["keep"] == 20
     assert rows["keep_all"]["parameters"] == {}
 
 
 def test_the_scenario_that_is_run_by_default_is_named_as_it_is_run(compactlab):
-    rows = json.loads(compactlab("list", "scenarios", "--json").out)
+    rows = json.loads(compactlab("list", "scenarios", "--format", "json").out)
     (row,) = (row for row in rows if row.get("used_by_run"))
     assert find_scenario(row["used_by_run"]) == find_scenario(DEFAULT)
     assert f"compactlab run uses {row['used_by_run']}" in compactlab("list", "scenarios", "-p").out

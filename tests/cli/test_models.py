@@ -80,7 +80,9 @@ def test_a_line_of_the_table(compactlab, line):
 
 
 def test_json_has_all_of_it(compactlab):
-    rows = {row["name"]: row for row in json.loads(compactlab("list", "models", "--json").out)}
+    rows = {
+        row["name"]: row for row in json.loads(compactlab("list", "models", "--format", "json").out)
+    }
     assert set(rows) == set(catalogue())
     for row in rows.values():
         assert row["meaning"]
@@ -143,7 +145,7 @@ def test_models_that_only_the_price_list_has(compactlab, own):
 
 
 def test_own_models_stand_in_the_list(compactlab, own):
-    rows = json.loads(compactlab("list", "models", "--models", own, "--json").out)
+    rows = json.loads(compactlab("list", "models", "--models", own, "--format", "json").out)
     rows = {row["name"]: row for row in rows}
     assert len(rows) == len(catalogue()) + 2
     (prices,) = rows["mine.1"]["dollars_per_million_tokens"]
@@ -250,8 +252,8 @@ def test_a_recording_can_name_ones_own_model(compactlab, own, tmp_path):
     ]
     file = tmp_path / "talk.jsonl"
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    (plain,) = json.loads(compactlab("inspect", file, "--json").out)
-    (told,) = json.loads(compactlab("inspect", file, "--models", own, "--json").out)
+    (plain,) = json.loads(compactlab("inspect", file, "--format", "json").out)
+    (told,) = json.loads(compactlab("inspect", file, "--models", own, "--format", "json").out)
     bills = [each["spent"] for each in (plain, told)]
     assert [(bill["total_usd"], bill["unpriced_calls"]) for bill in bills] == [
         (None, 1), (100.001, 0),

@@ -45,7 +45,7 @@ def test_markdown_json_and_rows_say_the_same(
     original, facts, compacted = files
     out = tmp_path / "found.csv"
     asked = ("score", original, compacted, "--facts", facts)
-    markdown = compactlab(*asked, "--format", "markdown").out
+    markdown = compactlab(*asked, "--format", "md").out
     assert "| decision | 1 | 0 | 0 | 1 | 0 | 0 | 0 | 0 | 0 | 0 | 0% |" in markdown
     data = json.loads(compactlab(*asked, "--format", "json", "--facts-out", out).out)
     assert [(fact["fact"], fact["state"], *fact["where"]) for fact in data["facts"]] == snapshot(

@@ -109,7 +109,16 @@ def test_a_second_field_is_looked_for_at_the_best_value_of_the_first(compactlab,
 def test_names_that_look_like_secrets_are_hidden_if_asked_for(compactlab, tmp_path):
     secret = "ghp_" + "aB3dE6gH9jK2" * 3
     claude_code(tmp_path / "logs" / f"{secret}.jsonl", [*CALM, (60, 30_900, 90_000, True)])
-    args = (tmp_path / "logs", "--over", "trigger=60000", "--no-controls", "--jobs", 1, "--json")
+    args = (
+        tmp_path / "logs",
+        "--over",
+        "trigger=60000",
+        "--no-controls",
+        "--jobs",
+        1,
+        "--format",
+        "json",
+    )
     done = compactlab("tune", *args, "--redact", "-o", tmp_path / "out")
     assert done.code == 0, done.said
     told = json.loads(done.out)

@@ -87,7 +87,7 @@ def test_an_author_audits_replays_explains_tunes_and_scores_two_sessions(types: 
     logs = Path.home() / ".claude" / "projects" / "-home-me-door"
     claude_code(logs / "monday.jsonl")
     claude_code(logs / "tuesday.jsonl", CALM)
-    bill = json.loads(types("audit", "--json").out)
+    bill = json.loads(types("audit", "--format", "json").out)
     asked = ("--strategies", "as_recorded", "--no-controls", "--loop", "open")
     types("run", "--conversations", logs, *asked, "--strategies", "claude_code")
     frame = package.Results.load("compactlab-out").frame()

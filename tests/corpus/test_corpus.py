@@ -136,7 +136,7 @@ def assert_passed_over(passed: list[tuple[str, int]], expected: dict[str, int] |
 @pytest.mark.parametrize("name", EXPECTED)
 def test_a_case_is_billed(name: str, tmp_path: Path) -> None:
     folder = copied(name, tmp_path / "case")
-    done = called("audit", "--sums", "--json", folder)
+    done = called("audit", "--sums", "--format", "json", folder)
     expected = EXPECTED[name]
     if expected["refused"]:
         assert done.code == 2
@@ -144,7 +144,9 @@ def test_a_case_is_billed(name: str, tmp_path: Path) -> None:
         return
     assert_billed(done, expected)
     for zone, days in expected.get("days_in", {}).items():
-        spent = json.loads(called("audit", "--sums", "--json", "--tz", zone, folder).out)["spent"]
+        spent = json.loads(called("audit", "--sums", "--format", "json", "--tz", zone, folder).out)[
+            "spent"
+        ]
         assert {each["day"]: each["calls"] for each in spent["by_day"]} == days
 
 
@@ -156,7 +158,7 @@ def test_a_home_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     folder = tmp_path / EXPECTED[name]["home"]
     folder.parent.mkdir(parents=True, exist_ok=True)
     copied(name, folder)
-    assert_billed(called("audit", "--sums", "--json"), EXPECTED[name])
+    assert_billed(called("audit", "--sums", "--format", "json"), EXPECTED[name])
 
 
 def assert_billed(done: Outcome, expected: Json) -> None:

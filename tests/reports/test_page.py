@@ -336,7 +336,7 @@ def test_a_difference_speaks_of_intervals_where_it_has_them(make: Make, store: S
 def test_a_command_in_a_note_is_code_that_does_not_break(make: Make, store: Store) -> None:
     broken = {f"s{n}()": {"pairs": "so"} for n in range(4)}
     text = page(store(*map(make, broken), breaks=broken))
-    assert "<code>compactlab list strategies --json</code> lists all rules." in text
+    assert "<code>compactlab list strategies --format json</code> lists all rules." in text
     assert ".notes code { font-size: 0.93em; white-space: nowrap; }" in text
 
 
@@ -388,7 +388,7 @@ def test_a_rule_is_named_with_some_of_those_that_break_it(make: Make, store: Sto
     broken = {f"s{n}()": {"pairs": f"as {n}.<0> does", "order": "so"} for n in range(4)}
     text = page(store(*map(make, broken), breaks=broken))
     assert "s0, as 0.&lt;0&gt; does" in text
-    assert "as 3.&lt;0&gt; does" not in text  # `compactlab list strategies --json` has all
+    assert "as 3.&lt;0&gt; does" not in text  # `compactlab list strategies --format json` has all
 
 
 @pytest.mark.usefixtures("undrawn")

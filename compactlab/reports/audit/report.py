@@ -122,7 +122,8 @@ def _predicted(ledger: Ledger, most: int, *, whole: bool = False) -> Iterator[Bl
     yield from predicted(ledger, most, whole=whole)
     more = len(ledger.entries) - most
     left = (
-        f"These are the {most} most expensive sessions; --json has {counted(more, 'session')} more."
+        f"These are the {most} most expensive sessions; --format json has "
+        f"{counted(more, 'session')} more."
         if more > 0
         else ""
     )

@@ -45,7 +45,7 @@ def of_models(spending: Spending, unexplained: Mapping[str, int]) -> Iterator[st
             f"No price is known for {_models(spending.unpriced)}. Sums of dollars are without "
             "them. To include them, write the prices into a file and name it with --models. An "
             "entry there replaces the built-in model, so copy its other figures (list models "
-            "--json)."
+            "--format json)."
         )
     yield from (f"{said}." for said in spending.inferred)
     if unexplained:

@@ -184,7 +184,7 @@ def _purpose(purpose: str, spent: Spent) -> str:
 
 
 def _left(number: int, shown: int, what: str) -> Block:
-    text = f"These are the {shown} {what} of {number:,}; --json has all."
+    text = f"These are the {shown} {what} of {number:,}; --format json has all."
     return sentences([text] * (number > shown))
 
 

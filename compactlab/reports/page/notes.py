@@ -283,7 +283,8 @@ def _breaks(rows: Iterable[Row]) -> str:
     reasons = enumerated(list(why), _LISTED)
     return (
         f"breaks the rule {named} on purpose, as the system that it follows. Repair its prompts "
-        f"before you send them: {reasons}. `compactlab list strategies --json` lists all rules."
+        f"before you send them: {reasons}. `compactlab list strategies --format json` lists all "
+        "rules."
     )
 
 

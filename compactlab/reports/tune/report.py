@@ -219,8 +219,8 @@ def _legend(found: TuningResult) -> Iterator[str]:
     yield (
         f"{TIMES}own: cost with recovery over that of the strategy as it was given, paired by "
         f"session, with its 95 % interval. Missed: share of needed facts at a distance {lags} that "
-        "the prompt does not hold, the mean over sessions, with its 95 % interval for any distribution"
-        + (" (inferred needs)." if inferred == {True} else ".")
+        "the prompt does not hold, the mean over sessions, with its 95 % interval for any "
+        "distribution" + (" (inferred needs)." if inferred == {True} else ".")
     )
     yield (
         "Replays are simulated: summaries, and the agent that fetches, asks for or misuses what it "
