@@ -101,7 +101,9 @@ def test_json_has_all_of_it(compactlab):
 
 
 def test_prices_that_end_are_told_with_their_day(compactlab):
-    rows = {row["name"]: row for row in json.loads(compactlab("list", "models", "--json").out)}
+    rows = {
+        row["name"]: row for row in json.loads(compactlab("list", "models", "--format", "json").out)
+    }
     ends = {name: row["price_until"] for name, row in rows.items() if row["price_until"]}
     assert ends == snapshot(
         {
@@ -135,11 +137,13 @@ def test_models_that_only_the_price_list_has(compactlab, own):
     assert makers == [
         "anthropic", "deepseek", "google", "minimax", "moonshotai", "openai", "x-ai", "zai",
     ]  # fmt: skip
-    rows = json.loads(compactlab("list", "models", "--unknown", "--json").out)
+    rows = json.loads(compactlab("list", "models", "--unknown", "--format", "json").out)
     assert {"name": "gpt-5-nano", "provider": "openai", "window": 400_000} in rows
     assert sum(line.count(",") for line in lines) <= len(rows)
     own.write_text('models.nano = { window = 9, cache = "none", price = "openai/gpt-5-nano" }')
-    fewer = json.loads(compactlab("list", "models", "--unknown", "--models", own, "--json").out)
+    fewer = json.loads(
+        compactlab("list", "models", "--unknown", "--models", own, "--format", "json").out
+    )
     assert [row["name"] for row in rows if row not in fewer] == ["gpt-5-nano"]
     assert compactlab("list", "strategies", "--unknown").code == 2
 
