@@ -17,7 +17,7 @@ from compactlab.request.settings import FORMATS, SETTINGS, SUBJECT
 from compactlab.request.toml_file import Faults, Place, each_of, parsed, quoted
 from compactlab.sim.core.errors import InputError, UsageError, unknown
 from compactlab.sim.core.toml import read_text
-from compactlab.strategies.catalogue import STRATEGIES, code_in, names_in
+from compactlab.strategies.catalogue import STRATEGIES, code_in, names_in, reads_files
 
 FILE, TABLE = "pyproject.toml", "[tool.compactlab]"
 PLACE = ("tool", "compactlab")
@@ -114,6 +114,8 @@ def _names(given: Any, place: Place) -> Iterator[tuple[Place, str]]:
             yield from _names(each["pipeline"], (*at, "pipeline"))
         elif isinstance(each, dict) and isinstance(each.get("name"), str):
             yield (*at, "name"), each["name"]
+            if "answers" in each:
+                yield at, f"{each['name']}(answers='')"
 
 
 def _check_built_in(text: str, place: Place, faults: Faults) -> None:
@@ -122,3 +124,5 @@ def _check_built_in(text: str, place: Place, faults: Faults) -> None:
         installed = (name for name in names_in(text) if name in STRATEGIES.installed())
         if code := code_in(text) or next(installed, ""):
             raise UsageError(f"{code} is no built-in strategy, and no other may be named here")
+        if reads_files(text):
+            raise UsageError(f"{text}: no file of answers may be named here")

@@ -105,6 +105,17 @@ def names_in(text: str) -> list[str]:
     return [parse_spec(step)[0] for step in _split(text)]
 
 
+def reads_files(text: str) -> bool:
+    """Whether a strategy in a spec or pipeline is given a file of answers.
+
+    Examples
+    --------
+    >>> reads_files("keep_all + scored_pruning(answers='scores.jsonl')"), reads_files("keep_all")
+    (True, False)
+    """
+    return any("answers" in parse_spec(step)[1] for step in _split(text))
+
+
 def _piped(parts: Iterable[Strategy]) -> Strategy:
     steps = tuple(parts)
     return steps[0] if len(steps) == 1 else Pipeline(steps)

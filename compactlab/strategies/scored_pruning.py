@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Literal, NamedTuple
 
 import msgspec
@@ -17,8 +16,7 @@ from compactlab.sim.core.notes import relevance
 from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
-from compactlab.sim.store.code import digest_of_file
-from compactlab.strategies.mechanisms.answers import read_answers
+from compactlab.strategies.mechanisms.answers import digest_of_answers, read_answers
 from compactlab.strategies.mechanisms.cut import current_turn
 from compactlab.strategies.mechanisms.estimate import at_most, known_tokens
 from compactlab.strategies.mechanisms.stub import results_of
@@ -269,7 +267,7 @@ class ScoredPruning(Strategy):
     @property
     def outside(self) -> str:
         """The digest of the file of answers."""
-        return digest_of_file(Path(self.answers)) if self.answers else ""
+        return digest_of_answers(self.answers)
 
     @cached_property
     def recorded(self) -> dict[str, Score]:

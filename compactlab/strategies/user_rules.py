@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 
 import msgspec
@@ -15,8 +14,7 @@ from compactlab.sim.core.message import Kind, Message, Part, Source, frame, plai
 from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
-from compactlab.sim.store.code import digest_of_file
-from compactlab.strategies.mechanisms.answers import read_answers
+from compactlab.strategies.mechanisms.answers import digest_of_answers, read_answers
 from compactlab.strategies.mechanisms.cut import unanswered
 from compactlab.strategies.mechanisms.handover import is_summary
 from compactlab.strategies.mechanisms.text import spoken
@@ -97,7 +95,7 @@ class UserRules(Strategy):
     @property
     def outside(self) -> str:
         """The digest of the file of answers."""
-        return digest_of_file(Path(self.answers)) if self.answers else ""
+        return digest_of_answers(self.answers)
 
     @cached_property
     def recorded(self) -> dict[str, list[str]]:

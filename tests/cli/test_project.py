@@ -81,6 +81,11 @@ def test_the_nearest_table_of_the_repository_counts(tmp_path, project):
         ('strategies = [{ name = "own.py:Own" }]', "own.py:Own is no built-in strategy"),
         ('strategies = [{ name = "exec", command = "x" }]', "exec is no built-in strategy"),
         ('strategies = [{ pipeline = ["keep_all", "own.py:Own"] }]', "own.py:Own is no built-in"),
+        ("strategies = [\"scored_pruning(answers='a.jsonl')\"]", "no file of answers may be named"),
+        (
+            'strategies = [{ name = "user_rules", answers = "a" }]',
+            "no file of answers may be named",
+        ),
         ('strategies = ["codx"]', "strategies[0]: unknown strategy 'codx'; did you mean codex"),
         ('window = "40k"', "window: must be a whole number from 1 on, or a list of them"),
         ('models = ["claude"]', "models[0]: unknown model 'claude'"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from compactlab.sim.core.errors import InputError
+from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.message import Message, verbatim
 from compactlab.sim.core.view import Messages
 from compactlab.strategies.catalogue import find_strategy
@@ -116,10 +117,22 @@ def test_requests_have_room_and_the_state_fits(tell):
 
 
 def test_what_is_no_probability_is_refused(answers):
-    with pytest.raises(InputError, match=r"answers\.jsonl: Expected `float` <= 1"):
+    with pytest.raises(InputError, match=r"answers\.jsonl: line 1: Expected `float` <= 1"):
         _ = ScoredPruning(answers=answers([(2, 1.5, 0)])).recorded
 
 
 def test_other_answers_are_another_run(answers):
     one = find_strategy(f"scored_pruning(answers={answers([(2, 0.9, 0)])!r})").outside
     assert one != find_strategy(f"scored_pruning(answers={answers([(2, 0.1, 0)])!r})").outside
+
+
+def test_a_file_of_a_stranger_is_no_pipe_and_no_link(tmp_path, answers):
+    pipe, link = tmp_path / "pipe", tmp_path / "link"
+    os.mkfifo(pipe)
+    link.symlink_to(answers([]))
+    for file, fault in ((pipe, "it is no file"), (link, "it is a link")):
+        strategy = ScoredPruning(answers=str(file))
+        with pytest.raises(UsageError, match=fault):
+            _ = strategy.outside
+        with pytest.raises(UsageError, match=fault):
+            _ = strategy.recorded
