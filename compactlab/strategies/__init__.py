@@ -40,7 +40,7 @@ from compactlab.strategies.openclaw.sidecar import SummarySidecar
 from compactlab.strategies.opencode import Opencode, PruneThenSummarize
 from compactlab.strategies.openhands import AmortizedForgetting, ObservationMasking, RecentEvents
 from compactlab.strategies.pi.compaction import AutoCompact, Pi
-from compactlab.strategies.providers.clearing import ClearToolResults
+from compactlab.strategies.providers.clearing import ClearThinking, ClearToolResults
 from compactlab.strategies.providers.compaction import ServerCompaction
 from compactlab.strategies.qwen_code import HistorySummary, MicroCompaction, QwenCode
 from compactlab.strategies.scored_pruning import ScoredPruning
@@ -55,6 +55,7 @@ __all__ = [
     "AutoCompact",
     "BackgroundCompaction",
     "ClaudeCode",
+    "ClearThinking",
     "ClearToolResults",
     "CliffCompaction",
     "Cline",

@@ -92,6 +92,7 @@ _OTHERS = (
     "cliff_compaction",
     "full_summary + user_rules",
     "keep_warm + full_summary",
+    "clear_thinking + clear_tool_results",
 )
 ALL_STRATEGIES = DEFAULT_STRATEGIES + _OTHERS
 

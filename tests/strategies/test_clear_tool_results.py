@@ -5,11 +5,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compactlab.sim.core.message import verbatim
 from compactlab.sim.core.view import Messages
 from compactlab.sim.replay.strategy import Lifetime
 from compactlab.strategies import ClearToolResults
 from compactlab.strategies.mechanisms.estimate import approximate
-from compactlab.strategies.providers.clearing import Clearable, Past, clear_tool_uses
+from compactlab.strategies.providers.clearing import (
+    Clearable,
+    Past,
+    clear_tool_uses,
+    without_thinking,
+)
 
 SMALL = ClearToolResults(trigger=600, keep=1)
 
@@ -105,3 +111,48 @@ def test_what_is_made_of_a_growing_history_is_what_is_made_of_it_at_once(
         excess = grown.total(approximate) - 150
         made = clear_tool_uses(grown, rule, approximate, excess, past)
         assert made == clear_tool_uses(again, rule, approximate, excess, Past())
+
+
+# Thinking
+
+
+def thinking(messages, of=lambda _: True):
+    """Messages whose answers have thinking, if they are among some."""
+    return Messages(
+        msgspec.structs.replace(m, parts=(verbatim(m.id, "thinking", "hm"), *m.parts))
+        if m.role == "assistant" and of(m)
+        else m
+        for m in messages
+    )
+
+
+def thinks(messages):
+    return [m.id for m in messages if any(part.type == "thinking" for part in m.parts)]
+
+
+@pytest.mark.parametrize(
+    ("keep", "left"), [(1, ["c7", "a9"]), (2, ["a2", "c7", "a9"]), (3, ["a2", "c7", "a9"])]
+)
+def test_thinking_of_the_newest_turns_that_have_some_stays(tell, keep, left):
+    told = thinking(tell("uauauucrau").messages, lambda m: m.id != "a4")
+    assert thinks(without_thinking(told, keep)) == left
+
+
+@settings(max_examples=60)
+@given(data=st.data(), keep=st.integers(1, 4))
+def test_nothing_else_goes_and_it_is_final(data, keep, straight):
+    """Recounted turn by turn; and a history that grows is cleared as it is at once."""
+    told = thinking(data.draw(straight).messages)
+    left = without_thinking(told, keep)
+    turns, turn = [], []
+    for message in told:
+        if message.starts_turn:
+            turns, turn = [*turns, turn], []
+        turn += thinks([message])
+    with_some = [turn for turn in [*turns, turn] if turn]
+    assert thinks(left) == [id for turn in with_some[-keep:] for id in turn]
+    assert thinking(left, lambda m: m.id not in thinks(left)) == told
+    grown = Messages()
+    for message in told:
+        grown = without_thinking(grown.append(message), keep)
+    assert grown == left

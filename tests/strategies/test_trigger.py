@@ -82,6 +82,7 @@ OTHERS = {
     "say how much that is; at what size it acts and down to what size is one and the same",
     "pair_repair": "a fault",
     "observation_masking": "a number of observations",
+    "clear_thinking": "a new turn",
     "keep_warm": "the cache to expire",
     "ttl_prune": "the cache to expire; ratios say what it does then",
     "offload_outputs": "a single large output",

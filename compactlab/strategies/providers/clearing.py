@@ -331,3 +331,53 @@ class ClearToolResults(Strategy):
         if self.gate == "langchain":
             return view.messages.total(approximates(host))
         return host.count(view)
+
+
+def thoughts(message: Message) -> int:
+    """Weigh a message by its parts of thinking, if it has others beside them."""
+    found = sum(part.type == "thinking" for part in message.parts)
+    return found if found < len(message.parts) else 0
+
+
+def without_thinking(messages: Messages, keep: int) -> Messages:
+    """Remove thinking but for that of the newest turns that have any."""
+    first = messages.last_holding(thoughts, messages.total(thoughts)) or 0
+    changed, turns, thinks = {}, 0, False
+    for index in range(len(messages) - 1, first - 1, -1):
+        message = messages[index]
+        if thoughts(message):
+            thinks = True
+            if turns >= keep:
+                left = tuple(part for part in message.parts if part.type != "thinking")
+                changed[index] = msgspec.structs.replace(message, parts=left)
+        if message.starts_turn and thinks:
+            turns, thinks = turns + 1, False
+    return messages.replace(changed)
+
+
+@dataclass(frozen=True)
+class ClearThinking(Strategy):
+    """Remove the thinking of earlier turns, as a request option has the service do it.
+
+    ``clear_thinking_20251015`` of Anthropic's API (the same beta as :class:`ClearToolResults`),
+    after its documentation and the types of the Python SDK (2.14.0): it keeps the thinking of the
+    most recent assistant turns, and has no trigger. What it removes breaks the cache there, once a
+    turn. Without the option, models before Opus 4.5 and Sonnet 4.6, and all Haiku, keep the last
+    turn's alone; replays do that by themselves, whatever the strategy. Where both edits are used,
+    this one comes first: ``clear_thinking + clear_tool_results``.
+
+    Not documented: what a turn is. Here it is all that is answered between two messages of a
+    person, and only turns with thinking count. An answer of thinking alone stays.
+
+    Parameters
+    ----------
+    keep
+        How many turns keep their thinking.
+    """
+
+    does = (Act.CLEAR,)
+
+    keep: Annotated[int, at_least(1)] = 1
+
+    def compact(self, view: View, host: Host) -> View:
+        return view.with_messages(without_thinking(view.messages, self.keep))
