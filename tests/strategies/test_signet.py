@@ -15,8 +15,9 @@ from tests.scenarios.made import made
 
 ALL = "lossy(first=1, mutated=0, stale=0, audible=0)"
 LOUD = "lossy(audible=1)"
-FULL, OLD = "full, 2026.3.13", "full, 2026.1.29"
+NEW, FULL, OLD = "full, 2026.9.6", "full, 2026.3.13", "full, 2026.1.29"
 PROFILES = {
+    NEW: "version='2026.9.6'",
     FULL: "version='2026.3.13'",
     OLD: "version='2026.1.29'",
     "hook": "profile='hook'",
@@ -25,6 +26,9 @@ PROFILES = {
 CHAT, WORK = "personal_assistant", "coding_agent"
 # Of the rows: whose flush, who writes, in which session.
 ROWS = [
+    (NEW, ALL, CHAT),
+    (NEW, "lossy", CHAT),
+    (NEW, LOUD, CHAT),
     (FULL, ALL, CHAT),
     (FULL, "oracle", CHAT),
     (FULL, "lossy", CHAT),
@@ -37,6 +41,7 @@ ROWS = [
     ("hook", ALL, CHAT),
     ("internal", ALL, CHAT),
     (FULL, ALL, WORK),
+    (NEW, ALL, WORK),
 ]
 
 
@@ -44,7 +49,10 @@ def cells(profile: str, writer: str, session: str) -> list[str]:
     """One row: a flush before each compaction, silence, and what of four topics is in memory."""
     told = made(session, 60_000, 1)
     flush = f"memory_flush({PROFILES[profile]}, soft_threshold_tokens=4000)"
+    # What each version has behind its flush; both take the reserve from the same rule.
     compact = "auto_compact(reserve_tokens=20000, keep_recent_tokens=8000)"
+    if profile == NEW:
+        compact = "distilled_summary(keep_recent_tokens=8000)"
     options = Options("claude-sonnet-4-5", find_summarizer(writer), window=48_000)
     data = RunData(record(told, find_strategy(f"{flush} + {compact}"), options), told)
     trigger, heard, *content = (
@@ -65,7 +73,7 @@ def cells(profile: str, writer: str, session: str) -> list[str]:
 def test_the_table_of_what_is_demanded_is_in_the_docs(
     row: tuple[str, str, str], root: Path
 ) -> None:
-    page = (root / "docs" / "dev" / "measured.md").read_text("utf-8")
+    page = (root / "docs" / "flush.md").read_text("utf-8")
     assert f"| {' | '.join(cells(*row))} |" in page
 
 
