@@ -29,6 +29,7 @@ from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.models.rates import PRESETS
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
+from compactlab.strategies.catalogue import find_strategy
 from tests.reports.conftest import KEPT, SUMMED, make, rows, store
 
 # Sonnet 4.5, dollars a token.
@@ -156,6 +157,8 @@ def test_the_strategies_that_decide_by_prices_or_lifetimes_are_known() -> None:
     assert found == BY_PRICE
     assert by_price("exec(command='node mine.mjs')")
     assert by_price("full_summary() + idle_compaction(margin=60.0)")
+    assert by_price(find_strategy("claude_code(idle=True)").spec)
+    assert not by_price(find_strategy("claude_code").spec)
     assert not by_price("full_summary()")
 
 

@@ -131,7 +131,8 @@ def priced(row: Row | Sequence[Run], catalogue: Catalogue) -> Priced | None:
 
 def by_price(spec: str) -> bool:
     """Whether a strategy, or a part of a pipeline, decides by prices or lifetimes."""
-    return not BY_PRICE.isdisjoint(part.partition("(")[0] for part in spec.split(" + "))
+    named = not BY_PRICE.isdisjoint(part.partition("(")[0] for part in spec.split(" + "))
+    return named or "idle=True" in spec  # Claude Code's option
 
 
 def _added(values: Dollars) -> Dollars:
