@@ -98,7 +98,7 @@ def test_who_replaces_what_is_new_has_acted(compactlab, tmp_path, monkeypatch):
     small = "offload_outputs(max_text_chars=2000, preview_chars=1000)"
     done = compactlab("run", "--conversations", session, "--strategies", small)
     assert done.code == 0
-    assert "Never acted" not in done.said
+    assert "Never compacted" not in done.said
 
 
 def test_strategies_to_start_from_run_nothing_at_import(compactlab, tmp_path, root):

@@ -99,7 +99,7 @@ def test_an_empty_context_never_looks_good(run, own, compactlab, tmp_path):
         assert done.code == 0
         assert "own □" in compactlab("report", tmp_path / "out").out
         assert "choose own" not in done.out.lower()
-        assert "Never acted" not in done.out
+        assert "Never compacted" not in done.out
         assert Results.load(tmp_path / "out").runs[-1].metrics["structural_validity"] == 0
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from textwrap import fill
 
 from compactlab.reports.analysis import advice
 from compactlab.reports.analysis.comparison import Comparison, comparisons
@@ -16,6 +17,11 @@ def only(results: Results) -> Comparison:
     """The one comparison of a store."""
     (comparison,) = comparisons(results)
     return comparison
+
+
+def folded(sentences: Iterable[str]) -> str:
+    """Sentences for a snapshot, in lines of its width."""
+    return "\n".join(fill(sentence, 96) for sentence in sentences)
 
 
 def verdict(comparison: Comparison) -> list[str]:

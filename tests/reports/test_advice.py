@@ -200,7 +200,7 @@ def test_the_verdict_has_twenty_lines(many: Callable[..., Results], told: Told) 
     told("first screen in Markdown", [brief_markdown(many(40))])
 
 
-def test_how_far_it_carries_never_falls_off_the_end(make: Make, store: Store) -> None:
+def test_how_far_it_carries_never_falls_off_the_end(make: Make, store: Store, told: Told) -> None:
     """Of a long front, the table has three steps and what has a role."""
     runs = []
     for index in range(8):
@@ -228,7 +228,7 @@ def test_how_far_it_carries_never_falls_off_the_end(make: Make, store: Store) ->
     assert len(named) <= ROWS
     assert sum(label.startswith("step(") for label in named) == 3
     assert len(text.splitlines()) <= LINES
-    assert "Not yet sure: differences in cost, which take" in " ".join(text.split())
+    told("first screen of a long front", [text])
 
 
 def test_a_hundredth_of_a_point_is_not_worth_money(make: Make, store: Store) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.aggregate import combined_by
 from compactlab.reports.analysis.comparison import Comparison, comparisons
@@ -11,7 +12,7 @@ from compactlab.reports.page.notes import failures
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store, Told
-from tests.reports.spoken import legend, notes, only, summaries, verdict
+from tests.reports.spoken import folded, legend, notes, only, summaries, verdict
 
 
 def labels(comparison: Comparison) -> list[str]:
@@ -144,18 +145,24 @@ def test_who_sees_the_future_is_marked_and_no_choice(make: Make, store: Store) -
 
 
 def test_idle_strategies_are_named(small: Results) -> None:
-    assert any(note.startswith("Never acted: recency_buffer.") for note in notes(only(small)))
+    assert folded(notes(only(small))) == snapshot("""\
+Left out: 1 conversation where not every strategy in the table succeeded.
+Not usable (`compactlab explain` shows the calls): recency_buffer (exceeds the context window on
+25.0% of calls) and sliding_window(keep=20) (the API would reject 10.0% of its calls).
+Never compacted: recency_buffer. No prompt was changed and no call was added, so the figures are
+those of keep_all. `compactlab explain` shows the size of each prompt.\
+""")
 
 
 def test_who_acted_in_some_only_is_named(make: Make, store: Store) -> None:
     results = store(
         make("turn_slice()", conversation="one"), make("turn_slice()", conversation="two", cut=[2])
     )
-    assert notes(only(results)) == [
-        "Not usable (`compactlab explain` shows the calls): turn_slice (exceeds the context window "
-        "on 25.0% of calls).",
-        "Acted in some conversations only: turn_slice in 1 of 2.",
-    ]
+    assert folded(notes(only(results))) == snapshot("""\
+Not usable (`compactlab explain` shows the calls): turn_slice (exceeds the context window on
+25.0% of calls).
+Compacted in some conversations only: turn_slice in 1 of 2.\
+""")
 
 
 def test_no_runs_are_no_comparison() -> None:

@@ -33,7 +33,7 @@ def test_a_strategy_that_sends_nothing_is_no_choice(make: Make, store: Store) ->
 def test_who_sends_something_else_has_acted(make: Make, store: Store) -> None:
     """From the first call on, so that no prompt was ever rewritten."""
     comparison = only(store(make("keep_all()", ROOMY), make("short()", [(0, 90)] * 3)))
-    assert not any("Never acted" in note for note in notes(comparison))
+    assert not any("Never compacted" in note for note in notes(comparison))
     assert Advice(comparison).cheapest is comparison.row("short")
 
 

@@ -137,11 +137,11 @@ def never_acted(rows: Sequence[Row]) -> Iterator[str]:
         more = (
             "`compactlab explain` shows the size of each prompt."
             if any(row.exceeds_window for row in still)
-            else "Longer conversations or a smaller --window would make them compact."
+            else "Longer conversations or a smaller --window may make them compact."
         )
         yield (
-            f"Never compacted: {enumerated(names, _LISTED)}. No prompt was changed and no request "
-            f"was made, so the figures are those of keep_all. {more}"
+            f"Never compacted: {enumerated(names, _LISTED)}. No prompt was changed and no call "
+            f"was added, so the figures are those of keep_all. {more}"
         )
 
 
