@@ -2,13 +2,15 @@
 
 import json
 
+from inline_snapshot import snapshot
+
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.columns import marks
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.catalogue import render
 from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store
-from tests.reports.spoken import legend, notes, only, verdict
+from tests.reports.spoken import folded, legend, notes, only, tokens_and_money, verdict
 
 ROOMY = [(0, 100), (100, 50), (150, 50)]
 FEWER = [(0, 100), (0, 60), (0, 20)]
@@ -20,11 +22,12 @@ def test_a_strategy_that_sends_nothing_is_no_choice(make: Make, store: Store) ->
     nothing = make("nothing()", [(0, 10), (0, 10), (0, 10)], need=0.0, sound=0.0)
     comparison = only(store(make("keep_all()", ROOMY), nothing, make("slide()", FEWER, cut=[1])))
     assert {row.label: marks(row) for row in comparison.rows}["nothing"] == "□"
-    assert "slide costs least of 1 usable" in verdict(comparison)[0]
-    assert any(
-        note.startswith("Not usable") and "nothing (the API would reject 100%" in note
-        for note in notes(comparison)
-    )
+    assert folded([verdict(comparison)[0], *notes(comparison)]) == snapshot("""\
+slide costs least of 1 usable and recalls most: 0.0011 USD, 12% less than keep_all; recall 100%
+(keep_all: 100%).
+Not usable (`compactlab explain` shows the calls): nothing (the API would reject 100% of its
+calls).\
+""")
     alone = only(store(nothing))
     assert (marks(alone.rows[0]), alone.undecided) == ("?", True)
     assert "choose" not in " ".join(verdict(alone)).lower()
@@ -46,33 +49,37 @@ def test_what_was_run_is_neither_recommended_nor_denied(make: Make, store: Store
             make("late()", [(0, 1_000), (1_000, 500), (1_500, 800)], cut=[1]),
         )
     )
-    first = verdict(comparison)[0]
-    assert "no strategy kept every prompt valid and within the context window" in first
-    assert "(as_recorded did)" in first
-    assert "The nearest is late" in first
-    assert "It exceeded the context window on 1 of 3 calls." in first
-    played = comparison.row("as_recorded")
-    assert played is not None
-    assert marks(played) == "†"
-    assert any(line.startswith("† as recorded") for line in legend([comparison]))
+    assert folded([verdict(comparison)[0], legend([comparison])[-1]]) == snapshot("""\
+In this one conversation, no strategy kept every prompt valid and within the context window
+(as_recorded did). The nearest is late: 0.0098 USD, 671% more than as_recorded; recall 100%
+(as_recorded: 100%). It exceeded the context window on 1 of 3 calls.
+† as recorded, as far as the log shows; a summary costs what the log bills for it. No candidate.\
+""")
+    assert {row.label: marks(row) for row in comparison.rows}["as_recorded"] == "†"
     assert comparison.front == ()
 
 
 def test_keep_all_alone_is_no_failure(make: Make, store: Store) -> None:
-    sentences = verdict(only(store(make("keep_all()", ROOMY))))[0]
-    assert sentences.startswith("There is no strategy to choose")
-    assert sentences.endswith("keep_all stayed within the context window.")
-    sentences = verdict(only(store(make("keep_all()", FULL))))[0]
-    assert sentences.endswith("keep_all exceeded the context window on 1 of 3 calls.")
+    first = (verdict(only(store(make("keep_all()", prompts))))[0] for prompts in (ROOMY, FULL))
+    assert folded(first) == snapshot("""\
+There is no strategy to choose: only controls and as_recorded are compared. In this one
+conversation, keep_all stayed within the context window.
+There is no strategy to choose: only controls and as_recorded are compared. In this one
+conversation, keep_all exceeded the context window on 1 of 3 calls.\
+""")
 
 
 def test_who_never_acted_is_no_finding(make: Make, store: Store) -> None:
     idle = only(store(make("keep_all()", ROOMY), make("auto_compact()", ROOMY)))
-    assert "compaction is not needed: auto_compact never compacted" in verdict(idle)[0]
     assert idle.front == ()
     other = make("dear()", [(0, 100), (0, 150), (0, 200)], cut=[1])
     both = only(store(make("keep_all()", ROOMY), make("auto_compact()", ROOMY), other))
-    assert "compaction is not needed: keep_all stays within the context window" in verdict(both)[0]
+    assert folded([verdict(idle)[0], verdict(both)[0]]) == snapshot("""\
+In this one conversation, compaction is not needed: auto_compact never compacted, and every
+prompt was valid and within the context window.
+In this one conversation, compaction is not needed: keep_all stays within the context window and
+costs 0.0013 USD. No strategy that compacts costs less.\
+""")
 
 
 def test_a_difference_is_told_in_its_direction(make: Make, store: Store) -> None:
@@ -81,10 +88,11 @@ def test_a_difference_is_told_in_its_direction(make: Make, store: Store) -> None
         *(make(kept, [(0, 100)], name) for name in "ab"),
         *(make(slid, [(0, size)], name, cut=[0]) for name, size in (("a", 80), ("b", 400))),
     )
-    sentences = next(
-        s for s in verdict(only(results)) if s.startswith("sliding_window(keep=20) sent")
-    )
-    assert "more than it (but less in 1 of 2 conversations)" in sentences
+    assert folded(tokens_and_money(only(results))) == snapshot("""\
+sliding_window(keep=20) sent 140% more prompt tokens than keep_all and cost 100% more than it
+(but less in 1 of 2 conversations). It read 0% of its prompt tokens from the cache, and keep_all
+0%.\
+""")
 
 
 def test_the_terminal_says_all_that_the_other_formats_say(small: Results) -> None:
@@ -98,8 +106,13 @@ def test_replays_of_one_conversation_are_averaged(make: Make, store: Store) -> N
     once = store(make("keep_all()", ROOMY))
     (row,), (single,) = only(twice).rows, only(once).rows
     assert row.figures == single.figures
-    assert "(3 calls)" in scope(only(twice))
-    assert "of each the mean of its replays" in legend([only(twice)])[0]
+    assert folded([scope(only(twice)), legend([only(twice)])[0]]) == snapshot("""\
+model as recorded: claude-sonnet-4-5 (3 calls); window narrowed to 2,000 tokens; 1 strategy over
+1 conversation in 2 replays
+↓ lower is better, ↑ higher is better. Dollars, tokens and counts are sums over conversations,
+of each the mean of its replays; cache hit rate and exceeds window are shares of all tokens and
+calls; the spike is a median; the other shares are means over conversations.\
+""")
     assert "replays" not in legend([only(once)])[0]
     for results in (once, twice):
         assert "cold_start: 100 tokens" in render(results, "html")
@@ -117,9 +130,10 @@ def test_a_conversation_counts_once_whatever_its_replays(make: Make, store: Stor
 def test_a_window_that_narrows_nothing_is_the_models_own(make: Make, store: Store) -> None:
     run = make("keep_all()", ROOMY)
     run.window = 900_000
-    assert "window 200,000 tokens (the model's own, below the limit of 900,000)" in scope(
-        only(store(run))
-    )
+    assert folded([scope(only(store(run)))]) == snapshot("""\
+model as recorded: claude-sonnet-4-5 (3 calls); window 200,000 tokens (the model's own, below
+the limit of 900,000); 1 strategy over 1 conversation\
+""")
 
 
 def test_each_conversation_carries_its_own_marks(make: Make, store: Store) -> None:
@@ -141,5 +155,6 @@ def test_what_failed_summaries_leave_is_said_in_the_words_of_the_table(
     runs = [make("keep_all()", conversation=name) for name in ("one", "two")]
     runs += [make("mine()", FEWER, name, cut=[1], need=0.75) for name in ("one", "two")]
     runs[-1].metrics |= {"summaries_failed": 3, "recall_20k": 0.5}
-    sentences = notes(only(store(*runs)))
-    assert "3 summaries of mine failed; without these runs, its recall is 75.0%." in sentences
+    assert folded(notes(only(store(*runs)))) == snapshot(
+        "3 summaries of mine failed; without these runs, its recall is 75.0%."
+    )

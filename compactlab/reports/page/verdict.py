@@ -373,7 +373,7 @@ class _Verdict:
     @property
     def strategy(self) -> str:
         """What a strategy is called: a usable one, if some are not usable."""
-        every = len(self.advice.choices) == len(self.candidates)
+        every = all(row.usable for row in self.candidates)
         return "strategy" if every else "usable strategy"
 
     @property
