@@ -55,7 +55,7 @@ _TOKENS = ("tokens_uncached", "tokens_cache_read", "tokens_cache_write", "tokens
 _PAID_AS = ("uncached", "cache_write_5m", "cache_write_1h")
 _COLUMNS = (("uncached",), ("cache_read",), ("cache_write_5m", "cache_write_1h"), ("output",))
 # These strategies decide by prices or lifetimes, so only a replay can show their costs.
-BY_PRICE = frozenset({"exec", "idle_compaction"})
+BY_PRICE = frozenset({"exec", "idle_compaction", "keep_warm"})
 _EXPIRED = "cache_miss_ttl_expired"
 # Selectable lifetimes, as multiples of the replayed one. Five minutes become 25 seconds to eight
 # hours, an hour becomes five minutes to four days; the last one never ends.
