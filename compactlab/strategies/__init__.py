@@ -16,7 +16,14 @@ from compactlab.strategies.cline import AgenticCompaction, Cline, HalfTruncation
 from compactlab.strategies.codex import Codex, EndpointCompaction, UserWords
 from compactlab.strategies.complexity_trap import TurnCheckpoints
 from compactlab.strategies.context_windows import ContextWindows
-from compactlab.strategies.controls import AsRecorded, KeepAll, KeepNone, Oracle, RandomKeep
+from compactlab.strategies.controls import (
+    AsRecorded,
+    KeepAll,
+    KeepNone,
+    Oracle,
+    RandomKeep,
+    TaskEnd,
+)
 from compactlab.strategies.copilot_cli import CopilotCli
 from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
@@ -104,6 +111,7 @@ __all__ = [
     "SlidingWindow",
     "SummaryBehind",
     "SummarySidecar",
+    "TaskEnd",
     "TokenBudget",
     "ToolGroups",
     "TrimMessages",

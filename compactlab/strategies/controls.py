@@ -110,19 +110,52 @@ class Oracle(Strategy):
     sees_future = True
 
     def compact(self, view: View, host: Host) -> View:
-        messages, needs = view.messages, host.needs
-        retained = _current(messages, overflow=host.phase is Phase.ON_OVERFLOW)
-        covered = needs.held_by(view.system)
-        for message in messages:
-            if id(message) in retained:
-                covered |= needs.held_in(message)
-        for exchange in reversed(exchanges(messages)):
-            held = reduce(or_, map(needs.held_in, exchange))
-            if held & ~covered or not retained.isdisjoint(map(id, exchange)):
-                retained.update(map(id, exchange))
-                covered |= held
-        _begin_with_the_user(messages, retained)
-        return view.with_messages([message for message in messages if id(message) in retained])
+        return _needed(view, host)
+
+
+@dataclass(frozen=True)
+class TaskEnd(Strategy):
+    """Compact at the end of a task, with hindsight, to what later calls need.
+
+    An agent that compacts by itself (Amp's handoff, Codex' ``new_context``) chooses the moment and
+    what it takes along; both are its own decisions, which no log has. This bounds their memory: a
+    task has ended where a person speaks next and most of the prompt is not needed again, and then
+    what :class:`Oracle` keeps is kept, without a summary and for nothing. Between two ends the
+    prompt only grows. It is no strict bound of the cost, because how much must go is a setting.
+
+    Parameters
+    ----------
+    gain
+        Share of the prompt that must not be needed again; 0 is the oracle.
+    """
+
+    does = (Act.TRUNCATE,)
+
+    gain: Annotated[float, between(0, 1)] = 0.5
+    phases = frozenset({Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
+    sees_future = True
+
+    def compact(self, view: View, host: Host) -> View:
+        after, refused = _needed(view, host), host.phase is Phase.ON_OVERFLOW
+        enough = host.count(after) <= (1 - self.gain) * host.count(view)
+        return after if refused or enough else view
+
+
+def _needed(view: View, host: Host) -> View:
+    """Return the view with the current turn, and what later calls need of the others."""
+    messages, needs = view.messages, host.needs
+    retained = _current(messages, overflow=host.phase is Phase.ON_OVERFLOW)
+    covered = needs.held_by(view.system)
+    for message in messages:
+        if id(message) in retained:
+            covered |= needs.held_in(message)
+    for exchange in reversed(exchanges(messages)):
+        held = reduce(or_, map(needs.held_in, exchange))
+        if held & ~covered or not retained.isdisjoint(map(id, exchange)):
+            retained.update(map(id, exchange))
+            covered |= held
+    _begin_with_the_user(messages, retained)
+    return view.with_messages([message for message in messages if id(message) in retained])
 
 
 def _current(messages: Messages, *, overflow: bool) -> set[int]:

@@ -93,6 +93,7 @@ _OTHERS = (
     "full_summary + user_rules",
     "keep_warm + full_summary",
     "clear_thinking + clear_tool_results",
+    "task_end",
 )
 ALL_STRATEGIES = DEFAULT_STRATEGIES + _OTHERS
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.message import Call, Message, Source, verbatim
@@ -14,7 +15,7 @@ from compactlab.sim.metrics.continuity import forward_need
 from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
-from compactlab.strategies import KeepAll, Oracle
+from compactlab.strategies import KeepAll, Oracle, TaskEnd
 from compactlab.strategies.catalogue import find_strategy
 
 MODEL = "claude-sonnet-4-5"
@@ -106,3 +107,18 @@ def test_who_does_not_say_that_it_sees_the_future_is_not_told(moment):
 
 def test_it_says_that_it_sees_the_future():
     assert find_strategy("oracle").sees_future
+
+
+def test_a_task_has_ended_when_most_is_not_needed_again():
+    """At u5 and u7 the path is needed; at u11 nothing is."""
+    assert prompts(STORY, TaskEnd())[-1] == "u11"
+    assert prompts(STORY, TaskEnd())[:-1] == prompts(STORY, KeepAll())[:-1]
+    assert prompts(STORY, TaskEnd(gain=0.0)) == prompts(STORY)
+    assert prompts(STORY, TaskEnd(gain=1.0)) == prompts(STORY, KeepAll())
+
+
+def test_at_the_end_of_a_task_nothing_that_is_needed_goes_and_it_acts_less_often():
+    told = find_scenario("coding_agent(tokens=40000)").conversation(seed=0)
+    ends, always = (record(told, each, Options(MODEL)) for each in (TaskEnd(gain=0.3), Oracle()))
+    assert forward_need(RunData(ends, told)) == 1.0
+    assert 0 < sum(s.rewrite for s in ends.steps) < sum(s.rewrite for s in always.steps)

@@ -83,6 +83,7 @@ OTHERS = {
     "pair_repair": "a fault",
     "observation_masking": "a number of observations",
     "clear_thinking": "a new turn",
+    "task_end": "a new turn, when most is not needed again",
     "keep_warm": "the cache to expire",
     "ttl_prune": "the cache to expire; ratios say what it does then",
     "offload_outputs": "a single large output",
