@@ -67,7 +67,11 @@ ABOUT = {
         "Whole agents at their own defaults, the compactions that providers offer, and the "
         "proposals that this project was asked to compare.",
     ),
-    "million": ("The same agents at a window of a million", "Longer sessions, a newer model."),
+    "million": (
+        "The same agents at a window of a million",
+        "Longer sessions, a newer model. What has an absolute trigger keeps it: "
+        "`server_compaction` compacts at 150,000 tokens here, too.",
+    ),
     "recordings": (
         "Recorded sessions",
         "Sessions of Claude Code, Codex and pi from public repositories, under the models that "
@@ -193,8 +197,16 @@ def answer(compared: Mapping[str, Any]) -> str:
         return f"{text}Nobody is significantly cheaper."
     listed = [f"{name(row['label'])} ({signed(row['change'][0])})" for row in cheaper]
     text += f"Significantly cheaper: {enumerated(listed, len(listed))}. "
-    named = enumerated([name(row["label"]) for row in equal], len(equal) or 1)
-    return f"{text}Of these, {named} recalled no less, as far as can be told." if equal else text
+    if not equal:
+        return f"{text}All of these recall less."
+    less = [row for row in cheaper if row not in equal]
+    who = f"all but {labels(less)}" if 0 < len(less) < len(equal) else labels(equal)
+    return f"{text}Of these, {who} recalled no less, as far as can be told."
+
+
+def labels(given: Sequence[Mapping[str, Any]]) -> str:
+    """The names of rows."""
+    return enumerated([name(row["label"]) for row in given], len(given))
 
 
 def metrics(compared: Mapping[str, Any]) -> tuple[str, str]:
@@ -375,9 +387,13 @@ def remarks(compared: Mapping[str, Any]) -> Iterator[str]:
             "cost logs do not hold."
         )
     over = [row for row in compared["rows"] if is_choice(row) and not row["usable"]]
-    if over and compared["window"] != 0:
-        named = [f"{name(row['label'])} {show(row['over'], 'share')}" for row in over]
-        yield f"Calls that exceed the window: {', '.join(named)}."
+    if over:
+        named = [
+            f"{name(row['label'])} {show(row['over'], 'share')}" for row in over if row["over"]
+        ]
+        yield f"Calls that exceed the window: {', '.join(named) or 'none'}."
+    if broken := [row for row in over if not row["over"]]:
+        yield f"The API would reject prompts of {labels(broken)}."
 
 
 def origin(held: Mapping[str, Any], edition: str) -> Iterator[tuple[str, str]]:

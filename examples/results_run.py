@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import shutil
 import subprocess
 import sys
 from collections import Counter
@@ -78,6 +79,9 @@ def run(name: str, folder: Path, conversations: Sequence[str], jobs: str) -> Non
     if name == "recordings" and not conversations:
         print("no recordings are named: the page is made without them")
         return
+    if name == "rules" and not folder.exists():
+        # The line-up is among them, over some of the same sessions.
+        shutil.copytree(folder.with_name("agents"), folder)
     more = [each for pattern in conversations for each in ("--conversations", pattern)]
     command = [sys.executable, "-m", "compactlab", "run", f"examples/results/{name}.toml", *more]
     # Sessions under a model without a price fail, and are told: the exit code is not asked.
@@ -148,11 +152,11 @@ def largest(comparison: Comparison) -> list[int]:
 
 
 def figures(comparison: Comparison) -> Iterator[dict[str, Any]]:
-    """The row of each strategy, the cheapest first."""
+    """The row of each strategy, the cheapest first; then bounds that nobody named."""
     reference = comparison.row(REFERENCE)
     against = contrasts(comparison, reference) if reference else {}
     ranks = {metric: dict(ranges(comparison, metric)) for metric in comparison.primary}
-    for row in comparison.rows:
+    for row in (*comparison.rows, *comparison.bounds):
         spread = row_interval(row, comparison.headline)
         yield {
             "label": row.label,
