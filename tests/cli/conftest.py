@@ -35,9 +35,12 @@ class Outcome:
     def said(self) -> str:
         return self.out + self.err
 
-    def told(self, *folders: Path) -> str:
-        """Its exit code and all that it said, for a snapshot: without the folders of the test."""
-        text = f"{self.code}\n{self.said}"
+    def told(self, *folders: Path, out: bool = True) -> str:
+        """Its exit code and all that it said, for a snapshot: without the folders of the test.
+
+        Or without its output, where its errors are what matters.
+        """
+        text = f"{self.code}\n{self.said if out else self.err}"
         for folder in folders:
             text = text.replace(f"{folder}/", "")
         return "\n".join(fill(line, 96) for line in text.splitlines())

@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from inline_snapshot import snapshot
 
 import compactlab
 from compactlab.sim.store.results import Results
@@ -40,9 +41,10 @@ def failing(store, tmp_path):
 
 def test_it_writes_a_file_and_says_what_is_in_it(cli, store, tmp_path):
     file = tmp_path / "baseline.json"
-    done = cli("baseline", store, "-o", file)
-    assert (done.code, done.err) == (0, "")
-    assert done.out == (f"wrote {file}: 4 runs of 2 strategies, 2 conversations and 17 metrics\n")
+    assert cli("baseline", store, "-o", file).told(tmp_path) == snapshot("""\
+0
+wrote baseline.json: 4 runs of 2 strategies, 2 conversations and 17 metrics\
+""")
     told = json.loads(file.read_text("utf-8"))
     assert len(told["runs"]) == 4
     assert sorted(told["strategies"]) == ["keep_all", "sliding_window(keep=4)"]
@@ -82,13 +84,18 @@ def test_what_is_wrong_is_told_and_nothing_is_written(wrong, cli, store, tmp_pat
 def test_a_store_with_failed_runs_is_refused_unless_told(cli, failing, tmp_path):
     file = tmp_path / "baseline.json"
     done = cli("baseline", failing, "-o", file)
-    assert done.code == 2
-    assert "no baseline was written: 1 run failed: " in done.err
-    assert "--allow-failed" in done.err
+    assert done.told(tmp_path) == snapshot("""\
+2
+compactlab: no baseline was written: 1 run failed: coding_agent-0 (sliding_window(keep=4));
+--allow-failed records them as failed\
+""")
     assert not file.exists()
     done = cli("baseline", failing, "-o", file, "--allow-failed")
-    assert done.code == 0
-    assert done.out.endswith("; 1 of them recorded as failed\n")
+    assert done.told(tmp_path) == snapshot("""\
+0
+wrote baseline.json: 4 runs of 2 strategies, 2 conversations and 17 metrics; 1 of them recorded
+as failed\
+""")
     [failed] = [run for run in json.loads(file.read_text("utf-8"))["runs"] if "failed" in run]
     assert failed["failed"] == "ValueError: no"
     assert cli("gate", failing, "--baseline", file, "--no-github").code == 0
@@ -102,9 +109,10 @@ def test_a_source_that_cannot_be_read_is_none_of_the_runs(cli, store, tmp_path):
     runs = [*results.runs, lost]
     Results(runs, results.manifest, bounds=results.bounds).save(tmp_path / "lost")
     done = cli("baseline", tmp_path / "lost", "-o", tmp_path / "b.json", "--allow-failed")
-    assert done.code == 0
-    assert ": 4 runs of 2 strategies" in done.out
-    assert done.out.endswith("; 1 source not readable\n")
+    assert done.told(tmp_path) == snapshot("""\
+0
+wrote b.json: 4 runs of 2 strategies, 2 conversations and 17 metrics; 1 source not readable\
+""")
 
 
 def test_a_folder_that_is_no_store_is_refused(cli, tmp_path):

@@ -51,7 +51,10 @@ def test_a_folder_is_inspected_file_by_file(compactlab, chat, tmp_path):
     (tmp_path / "talks" / "notes.txt").write_text("nothing")
     done = compactlab("inspect", "--format", "json", tmp_path / "talks")
     assert [figures["conversation"] for figures in json.loads(done.out)] == ["a", "b"]
-    assert "skipped: 1 file of unknown format" in done.err
+    assert done.told(tmp_path, out=False) == snapshot("""\
+0
+skipped: 1 file of unknown format\
+""")
 
 
 def test_one_bad_transcript_among_good_ones_is_named(compactlab, chat, bad, tmp_path):
@@ -185,7 +188,10 @@ def test_in_a_folder_it_costs_itself_alone(compactlab, chat, tmp_path):
     (tmp_path / "talks" / "b.jsonl").write_text(UNANSWERED)
     done = compactlab("inspect", "--format", "json", tmp_path / "talks")
     assert (done.code, len(json.loads(done.out))) == (1, 1)
-    assert "b.jsonl: there is no call in it" in done.err
+    assert done.told(tmp_path, out=False) == snapshot("""\
+1
+compactlab: talks/b.jsonl: there is no call in it, only messages: 1 user\
+""")
     run = ("run", "--conversations", tmp_path / "talks", "--strategies", "keep_all")
     done = compactlab(*run, "--model", "claude-opus-5", "-o", tmp_path / "out")
     assert done.code == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.request import file as experiment
 from compactlab.request.names import relative_strategy
@@ -42,25 +43,32 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_more_seeds_than_can_be_run_are_refused(compactlab, tmp_path, name):
     (tmp_path / "my.toml").write_text(FILES[name])
-    done = compactlab("run", tmp_path / "my.toml", "--dry-run")
-    assert (done.code, done.out) == (2, "")
-    assert "more than 100,000 conversations are not run, each counted with all its" in done.err
-    assert "name fewer conversations or seeds" in done.err
+    assert compactlab("run", tmp_path / "my.toml", "--dry-run").told(tmp_path) == snapshot("""\
+2
+compactlab: more than 100,000 conversations are not run, each counted with all its seeds: name
+fewer conversations or seeds\
+""")
 
 
 @pytest.mark.usefixtures("nothing_made")
 @pytest.mark.parametrize("seeds", [100_001, MANY, 10**30])
 def test_more_seeds_than_can_be_run_are_refused_as_an_option_too(compactlab, seeds):
     done = compactlab("run", "--conversations", TINY, "--seeds", seeds, "--dry-run")
-    assert (done.code, done.out) == (2, "")
-    assert "more than 100,000 conversations are not run" in done.err
+    assert done.told() == snapshot("""\
+2
+compactlab: more than 100,000 conversations are not run, each counted with all its seeds: name
+fewer conversations or seeds\
+""")
 
 
 def test_a_transcript_is_counted_with_its_seeds_too(compactlab, chat, tmp_path):
     talk = chat(tmp_path / "talk.jsonl")
     done = compactlab("run", "--conversations", talk, "--seeds", MANY, "--dry-run")
-    assert done.code == 2
-    assert "more than 100,000 conversations are not run" in done.err
+    assert done.told(tmp_path) == snapshot("""\
+2
+compactlab: more than 100,000 conversations are not run, each counted with all its seeds: name
+fewer conversations or seeds\
+""")
 
 
 @pytest.mark.usefixtures("nothing_made")
@@ -110,9 +118,10 @@ def test_a_scenario_of_a_file_has_its_place_named(compactlab, tmp_path, field):
 @pytest.mark.parametrize("command", ["inspect", "explain"])
 def test_every_command_that_makes_one_refuses_it(compactlab, command):
     more = ("--strategies", "keep_all") if command == "explain" else ()
-    done = compactlab(command, f"coding_agent(turns={MANY})", *more)
-    assert (done.code, done.out) == (2, "")
-    assert "turns must be at most" in done.err
+    assert compactlab(command, f"coding_agent(turns={MANY})", *more).told() == snapshot("""\
+2
+compactlab: coding_agent: turns must be at most 100,000: make several conversations\
+""")
 
 
 LONG = {
@@ -145,8 +154,11 @@ def test_a_list_that_is_too_long_is_refused_before_anything_in_it_is_read(
 def test_a_table_of_more_keys_than_any_class_has_is_refused(compactlab, tmp_path):
     keys = ", ".join(f"k{number} = 1" for number in range(1_001))
     (tmp_path / "my.toml").write_text(f"strategies = [{{ {keys} }}]")
-    done = compactlab("run", tmp_path / "my.toml", "--dry-run")
-    assert "strategies[0]: has 1,001 keys; more than 1,000 are not read: name fewer" in done.err
+    assert compactlab("run", tmp_path / "my.toml", "--dry-run").told(tmp_path) == snapshot("""\
+2
+compactlab: my.toml: settings are wrong:
+  line 1: strategies[0]: has 1,001 keys; more than 1,000 are not read: name fewer\
+""")
 
 
 @pytest.mark.parametrize("key", ["strategies", "models"])
@@ -170,8 +182,11 @@ def test_after_very_many_faults_nothing_more_is_read(compactlab, tmp_path, monke
 @pytest.mark.parametrize("option", ["--strategies", "--summarizer", "--loop", "--conversations"])
 def test_a_spec_that_is_too_long_is_refused(compactlab, option):
     done = compactlab("run", option, f"sliding_window(keep={'-' * 100_000}1)", "--dry-run")
-    assert (done.code, done.out) == (2, "")
-    assert "is too long for a spec: write at most 100,000 characters" in done.err
+    assert done.told() == snapshot("""\
+2
+compactlab: 'sliding_window(keep=--------------------'... is too long for a spec: write at most
+100,000 characters\
+""")
     assert len(done.err) < 500
 
 

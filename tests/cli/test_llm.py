@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.cli.dry_run import Budget
 from compactlab.llm.asker import Asker, Mode
@@ -162,9 +163,10 @@ def test_what_cannot_be_answered_is_refused_before_anything_is_written(
 def test_a_bad_recording_is_refused_by_its_line(run: Command, tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "gpt-5-mini.jsonl").write_text("{}\n")
-    done = run("--summarizer", LLM, "--answers", "a", "-o", "one")
-    assert done.code == 2
-    assert "gpt-5-mini.jsonl:1: is no recorded answer" in done.err
+    assert run("--summarizer", LLM, "--answers", "a", "-o", "one").told(tmp_path) == snapshot("""\
+2
+compactlab: a/gpt-5-mini.jsonl:1: is no recorded answer: Object missing required field `key`\
+""")
     assert not (tmp_path / "one").exists()
 
 
@@ -199,7 +201,11 @@ def test_an_experiment_file_names_the_folder_and_cannot_ask(
     assert compactlab("run", file).code == 0
     assert files(tmp_path / "one") == files(tmp_path / "sub" / "two")
     file.write_text(f'ask = "record"\n{text}')
-    assert "unknown key 'ask'" in compactlab("run", file).err
+    assert compactlab("run", file).told(tmp_path) == snapshot("""\
+2
+compactlab: sub/e.toml: settings are wrong:
+  line 1: ask: unknown key 'ask'; did you mean dask?\
+""")
 
 
 # A recording that is committed. It is made again, with its table, by

@@ -162,9 +162,10 @@ def test_own_models_stand_in_the_list(compactlab, own):
 
 
 def test_a_file_of_models_goes_with_the_list_of_models(compactlab, own):
-    done = compactlab("list", "strategies", "--models", own)
-    assert done.code == 2
-    assert "--models FILE adds to the list of models" in done.err
+    assert compactlab("list", "strategies", "--models", own).told() == snapshot("""\
+2
+compactlab: --models FILE adds to the list of models, not of strategies\
+""")
 
 
 # ---------------------------------------------------------------------------- a file of one's own
@@ -201,9 +202,12 @@ def test_what_is_wrong_in_it_ends_with_2(compactlab, tmp_path, command):
 def test_an_unknown_model_is_told_with_what_to_do(compactlab, own, tmp_path):
     more = ("--models", own, "--out", tmp_path / "out")
     done = compactlab("run", "--conversations", TINY, "--model", "mine.2", *more)
-    assert done.code == 2
-    assert "unknown model 'mine.2'; did you mean mine.1? Or name another" in done.err
-    assert "write it down with its prices in a file of your own: --models FILE" in done.err
+    assert done.told(tmp_path) == snapshot("""\
+2
+compactlab: unknown model 'mine.2'; did you mean mine.1? Or name another, e.g. --model claude-
+sonnet-4-5, or NAME@none for one without a cache (compactlab list models), or write it down with
+its prices in a file of your own: --models FILE\
+""")
 
 
 def test_a_run_under_ones_own_model_is_billed_by_its_prices(compactlab, process, own, tmp_path):

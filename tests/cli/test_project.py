@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.request.project import Project
 from compactlab.sim.core.errors import InputError
@@ -143,15 +144,20 @@ def test_rules_of_a_project_judge_a_gate(compactlab, project):
     Path("gate.toml").write_text('[rules]\ncost_usd = "+2%"\n')
     assert compactlab("gate", "compactlab-out", "--rules", "gate.toml").code == 0
     project('[tool.compactlab.rules]\ncost_us = "+2%"')
-    wrong = compactlab("gate", "compactlab-out")
-    assert wrong.code == 2
-    assert "line 6: rules.cost_us: unknown metric 'cost_us'; did you mean" in wrong.err
+    assert compactlab("gate", "compactlab-out").told() == snapshot("""\
+2
+compactlab: ../pyproject.toml: settings are wrong:
+  line 6: rules.cost_us: unknown metric 'cost_us'; did you mean cost_usd or side_cost_usd or
+cost_read_usd?\
+""")
 
 
 def test_a_gate_and_a_baseline_are_for_one_window(compactlab, project):
     project("")
     compactlab("run", *CHEAP, "--strategies", "codex", "--window", 40_000, "--window", 60_000)
     for command in (("baseline",), ("gate",)):
-        done = compactlab(*command, "compactlab-out")
-        assert done.code == 2
-        assert "this store has 40,000 and 60,000 tokens: run each window" in done.said
+        assert compactlab(*command, "compactlab-out").told() == snapshot("""\
+2
+compactlab: a baseline and a gate are for one window, and this store has 40,000 and 60,000
+tokens: run each window into a folder of its own\
+""")

@@ -292,9 +292,10 @@ def test_an_error_of_many_runs_is_one_line(run, chat, tmp_path):
 
 def test_a_folder_without_transcripts_is_nothing_to_replay(run, tmp_path):
     (tmp_path / "empty").mkdir()
-    done = run(what=tmp_path / "empty")
-    assert done.code == 2
-    assert "there is nothing to replay" in done.err
+    assert run(what=tmp_path / "empty").told(tmp_path) == snapshot("""\
+2
+compactlab: there is nothing to replay: no transcript was found in empty\
+""")
 
 
 def test_a_folder_that_cannot_be_written_ends_with_2_before_the_work(run, tmp_path, monkeypatch):

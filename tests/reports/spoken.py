@@ -19,9 +19,10 @@ def only(results: Results) -> Comparison:
     return comparison
 
 
-def folded(sentences: Iterable[str]) -> str:
-    """Sentences for a snapshot, in lines of its width."""
-    return "\n".join(fill(sentence, 96) for sentence in sentences)
+def folded(said: str | Iterable[str]) -> str:
+    """A text or some sentences for a snapshot, in lines of its width."""
+    texts = [said] if isinstance(said, str) else said
+    return "\n".join(fill(line, 96) for text in texts for line in text.splitlines())
 
 
 def verdict(comparison: Comparison) -> list[str]:

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.advice import flips
 from compactlab.reports.analysis.comparison import comparisons
@@ -11,7 +12,7 @@ from compactlab.reports.analysis.scope import told_apart
 from compactlab.reports.page.brief import brief
 from compactlab.sim.store.run import Run
 from tests.reports.conftest import Make, Store, Told
-from tests.reports.spoken import agreement
+from tests.reports.spoken import agreement, folded
 
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
 SHORT = [(0, 600), (0, 200), (0, 100)]
@@ -114,11 +115,14 @@ def test_comparisons_are_told_apart_by_what_differs(make: Make, store: Store) ->
     writers = {name: {"label": name.upper(), "simulated": "", "code": ""}
                for name in ("low()", "high()")}  # fmt: skip
     both = comparisons(store(*one, *other, summarizers=writers))
-    assert [told_apart(each, both) for each in both] == [
-        "Window narrowed to 2,000 tokens; Summaries by LOW()",
-        "Window narrowed to 9,000 tokens; Summaries by HIGH()",
-    ]
-    assert told_apart(both[0], both[:1]).startswith("Model as recorded: claude-sonnet-4-5")
+    assert folded([told_apart(each, both) for each in both]) == snapshot("""\
+Window narrowed to 2,000 tokens; Summaries by LOW()
+Window narrowed to 9,000 tokens; Summaries by HIGH()\
+""")
+    assert folded(told_apart(both[0], both[:1])) == snapshot("""\
+Model as recorded: claude-sonnet-4-5 (90 calls); window narrowed to 2,000 tokens; summaries by
+LOW(); 2 strategies over 30 conversations\
+""")
     assert "Window narrowed to 9,000 tokens; Summaries by HIGH(): " in brief(
         store(*one, *other, summarizers=writers)
     )

@@ -92,7 +92,10 @@ def test_what_failed_under_every_strategy_speaks_against_none(
     assert labels(comparison) == ["as_recorded", "keep_all"]
     assert comparison.dropped == ()
     assert [case[1] for case in comparison.left_out] == ["two", "three"]
-    assert verdict(comparison)[0].startswith("There is no strategy to choose")
+    assert folded(verdict(comparison)[0]) == snapshot("""\
+There is no strategy to choose: only controls and as_recorded are compared. In this one
+conversation, keep_all exceeded the context window on 1 of 4 calls.\
+""")
     assert len(failures(results)) == 4
 
 
@@ -120,7 +123,10 @@ def test_models_and_windows_are_not_mixed(make: Make, store: Store) -> None:
 
 def test_seeds_are_replays_of_one_conversation(make: Make, store: Store) -> None:
     comparison = only(store(make("keep_all()", seed=0), make("keep_all()", seed=1)))
-    assert scope(comparison).endswith("1 strategy over 1 conversation in 2 replays")
+    assert folded(scope(comparison)) == snapshot("""\
+model as recorded: claude-sonnet-4-5 (4 calls); window narrowed to 2,000 tokens; 1 strategy over
+1 conversation in 2 replays\
+""")
 
 
 def test_the_front_has_neither_controls_nor_what_exceeds_the_window(small: Results) -> None:
@@ -140,7 +146,10 @@ def test_who_sees_the_future_is_marked_and_no_choice(make: Make, store: Store) -
     )
     comparison = only(results)
     assert "☆ a bound that sees future messages; no real strategy does." in legend([comparison])
-    assert verdict(comparison)[0].startswith("There is no strategy to choose")
+    assert folded(verdict(comparison)[0]) == snapshot("""\
+There is no strategy to choose: only controls and as_recorded are compared. In this one
+conversation, keep_all stayed within the context window.\
+""")
     assert [row.label for row in comparison.beside] == ["oracle", "keep_all"]
 
 
@@ -189,8 +198,14 @@ def test_each_summariser_is_compared_alone_and_named(make: Make, store: Store) -
     one, other = comparisons(results)
     assert (one.summarizer, other.summarizer) == tuple(writers)
     assert [each.rows[0].runs for each in (one, other)] == [(runs[0],), (runs[1],)]
-    assert "summaries by lossy\ufffd; 1 strategy" in scope(one)
-    assert "summaries by house; 1 strategy" in scope(other)
+    assert folded(scope(one)) == snapshot("""\
+model as recorded: claude-sonnet-4-5 (4 calls); window narrowed to 2,000 tokens; summaries by
+lossy�; 1 strategy over 1 conversation\
+""")
+    assert folded(scope(other)) == snapshot("""\
+model as recorded: claude-sonnet-4-5 (4 calls); window narrowed to 2,000 tokens; summaries by
+house; 1 strategy over 1 conversation\
+""")
     assert summaries(results) == ("summaries by lossy(level=2): SIMULATED, all of it; by house()")
 
 

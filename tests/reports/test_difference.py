@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.contrast import Contrast
 from compactlab.reports.analysis.strength import (
@@ -51,14 +52,14 @@ def test_what_has_no_figure_has_no_words() -> None:
     assert bill(None, "all") == ""
     assert bill(replace(BILL, estimate=None), "all") == ""
     dollars = replace(BILL, kind="difference", estimate=-0.5, low=None, high=None)
-    assert bill(dollars, "all") == "0.50 USD a conversation less than all"
+    assert bill(dollars, "all") == snapshot("0.50 USD a conversation less than all")
     assert (spread(dollars), signed(dollars)) == ("no figure", "")
     assert spread(replace(BILL, low=None, high=None)) == "31.0% less"
 
 
 def test_no_dollars_are_neither_more_nor_less() -> None:
     nothing = replace(BILL, kind="difference", estimate=0.0, low=0.0, high=0.0)
-    assert bill(nothing, "all") == "as much as all"
+    assert bill(nothing, "all") == snapshot("as much as all")
 
 
 def test_what_rounds_to_nothing_has_no_minus() -> None:
@@ -68,7 +69,7 @@ def test_what_rounds_to_nothing_has_no_minus() -> None:
 
 
 def test_a_size_has_the_unit_of_what_it_is_a_size_of() -> None:
-    assert least(BILL, 0.062) == "6.2% of the cost"
+    assert least(BILL, 0.062) == snapshot("6.2% of the cost")
     assert least(replace(BILL, kind="difference"), 0.293) == "0.29 USD a conversation"
-    assert least(SHARE, 0.05) == "5.0 points of recall"
+    assert least(SHARE, 0.05) == snapshot("5.0 points of recall")
     assert least(SHARE, 0.0003) == "<0.1 points of recall"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.render import html, json, markdown, terminal
@@ -27,6 +28,7 @@ from compactlab.reports.render.document import (
     with_names,
 )
 from tests.hostile import HOSTILE, inert
+from tests.reports.spoken import folded
 
 FIGURES = Table(
     (Column("strategy", words=True), Column("cost", rank=1, group="USD"), Column("calls")),
@@ -48,51 +50,51 @@ WHOLE = Document(
 
 
 def test_a_terminal_shows_all_but_drawings() -> None:
-    assert terminal.write(WHOLE).splitlines() == [
-        "Title",
-        "",
-        "cut(most=3) is cheaper.",
-        "",
-        "               USD",
-        "strategy      cost   calls",
-        "──────────────────────────",
-        "cut(most=3)   0.10       7",
-        "",
-        "  1  first",
-        "     about it",
-        "",
-        "make",
-        "",
-        "more",
-        "",
-        "last",
-    ]
+    assert folded(terminal.write(WHOLE)) == snapshot("""\
+Title
+
+cut(most=3) is cheaper.
+
+               USD
+strategy      cost   calls
+──────────────────────────
+cut(most=3)   0.10       7
+
+  1  first
+     about it
+
+make
+
+more
+
+last\
+""")
 
 
 def test_markdown_has_names_as_code_and_folds_what_is_folded() -> None:
-    assert markdown.write(WHOLE).splitlines() == [
-        "# Title",
-        "",
-        "- `cut(most=3)` is cheaper.",
-        "",
-        "| strategy | USD cost | calls |",
-        "| :-- | --: | --: |",
-        "| `cut(most=3)` | 0.10 | 7 |",
-        "",
-        "1. first",
-        "   - about it",
-        "",
-        "```",
-        "make",
-        "```",
-        "",
-        "<details>",
-        "<summary>more</summary>",
-        "",
-        "last",
-        "",
-        "</details>",
-    ]
+    assert folded(markdown.write(WHOLE)) == snapshot("""\
+# Title
+
+- `cut(most=3)` is cheaper.
+
+| strategy | USD cost | calls |
+| :-- | --: | --: |
+| `cut(most=3)` | 0.10 | 7 |
+
+1. first
+   - about it
+
+```
+make
+```
+
+<details>
+<summary>more</summary>
+
+last
+
+</details>\
+""")
 
 
 def test_json_is_the_data_and_nothing_else() -> None:

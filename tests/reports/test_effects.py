@@ -8,13 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.page.brief import brief
 from compactlab.reports.page.catalogue import render
 from compactlab.sim.store.results import Results
 from tests.reports.conftest import CUT, KEPT, SUMMED, WINDOW, Make, Store
-from tests.reports.spoken import capped, only, unused
+from tests.reports.spoken import capped, folded, only, unused
 
 NAMES = ("one", "two")
 
@@ -63,9 +64,10 @@ def test_rows_that_are_equal_in_every_conversation_are_named(over: Any) -> None:
         "full_summary(buffer_tokens=26000, files=5)",
     )
     (sentence,) = unused(only(over((few, [2]), (many, [2]))))
-    assert sentence == (
-        f"{few} and {many} made the same runs in all 2 conversations: buffer_tokens never mattered."
-    )
+    assert folded(sentence) == snapshot("""\
+full_summary(buffer_tokens=13000, files=5) and full_summary(buffer_tokens=26000, files=5) made
+the same runs in all 2 conversations: buffer_tokens never mattered.\
+""")
 
 
 def test_rows_that_differ_in_one_figure_are_not(make: Make, store: Store) -> None:
@@ -98,10 +100,10 @@ def test_a_capped_default_is_told_with_what_it_counts_as(over: Any) -> None:
     (cap,) = caps(only(results))
     assert (cap.what, cap.tokens, cap.counts) == ("buffer_tokens", 13_000, WINDOW // 4)
     (sentence,) = capped(only(results))
-    assert sentence == (
-        "In the window narrowed to 2,000 tokens these defaults count as a quarter of it, 500: "
-        "buffer_tokens of claude_code, not 13,000. What is set counts as it is."
-    )
+    assert folded(sentence) == snapshot("""\
+In the window narrowed to 2,000 tokens these defaults count as a quarter of it, 500:
+buffer_tokens of claude_code, not 13,000. What is set counts as it is.\
+""")
     assert sentence in render(results, "table")
 
 

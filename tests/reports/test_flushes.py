@@ -1,12 +1,14 @@
 """Flushes of memory in a report: a column where there are any, and a word on who wrote."""
 
+from inline_snapshot import snapshot
+
 from compactlab.reports.analysis.columns import columns
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.page.page import origin
 from compactlab.reports.page.table import table
 from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store
-from tests.reports.spoken import notes, summaries
+from tests.reports.spoken import folded, notes, summaries
 
 FLUSH = "memory_flush() + auto_compact()"
 
@@ -40,10 +42,17 @@ def test_whatever_a_user_heard_is_said(make: Make, store: Store) -> None:
     (silent,) = comparisons(flushing(make, store, 1.0))
     (loud,) = comparisons(flushing(make, store, 1.0, heard=31.0))
     assert not any("showed users" in note for note in notes(silent))
-    assert f"{FLUSH.replace('()', '')} showed users 31 tokens of its memory flushes." in notes(loud)
+    assert folded(notes(loud)) == snapshot("""\
+memory_flush + auto_compact showed users 31 tokens of its memory flushes.
+Not usable (`compactlab explain` shows the calls): memory_flush + auto_compact (exceeds the
+context window on 25.0% of calls).\
+""")
 
 
 def test_what_was_written_is_simulated_and_the_report_says_so(make: Make, store: Store) -> None:
-    assert "what agents write into their memory" in summaries(flushing(make, store, 1.0))
+    assert folded(summaries(flushing(make, store, 1.0))) == snapshot("""\
+summaries by lexrank(units=1000): lines selected by a rule; a simulation, not a model's writing;
+what agents write into their memory is simulated in the same way\
+""")
     assert "memory" not in summaries(store(make("keep_all()")))
     assert "flushes" not in dict(origin(flushing(make, store, 1.0)))

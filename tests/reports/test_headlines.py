@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.columns import TIMES
@@ -15,7 +16,7 @@ from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import MINUS
 from compactlab.sim.store.results import Results
 from tests.reports.conftest import make, store
-from tests.reports.spoken import only
+from tests.reports.spoken import folded, only
 
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
 BEFORE = make("claude_code()", [(0, 900), (0, 600), (0, 300)], cut=[1], need=0.8)
@@ -45,7 +46,7 @@ def test_who_costs_least_recalls_most_and_wastes_most() -> None:
 
 def test_one_that_is_both_is_named_once() -> None:
     (only_one,) = headlines(Advice(only(of((450, 0.95)))))[:1]
-    assert with_names(only_one.text) == "s0 costs least and recalls most"
+    assert with_names(only_one.text) == snapshot("s0 costs least and recalls most")
 
 
 def test_where_compaction_is_not_needed_nothing_is_a_figure_that_matters() -> None:
@@ -56,10 +57,10 @@ def test_where_compaction_is_not_needed_nothing_is_a_figure_that_matters() -> No
 def test_the_command_explains_the_most_expensive_conversation_of_the_one_that_wastes() -> None:
     results = of((450, 0.5), (1_900, 0.5))
     (said,) = why(results, Advice(only(results)))
-    assert with_names(said) == (
-        "Why s1 costs so much: `compactlab explain FOLDER_OF_RECORDINGS --strategies s1 "
-        "--conversation one --window 2000`"
-    )
+    assert folded(with_names(said)) == snapshot("""\
+Why s1 costs so much: `compactlab explain FOLDER_OF_RECORDINGS --strategies s1 --conversation
+one --window 2000`\
+""")
     results.manifest["sources"] = [f"{results.runs[0].scenario}(turns=3, name='a b')-0"]
     (said,) = why(results, Advice(only(results)))
     assert f"explain \"{results.runs[0].scenario}(turns=3, name='a b')\" --strategies s1" in said

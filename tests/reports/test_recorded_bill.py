@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import recorded_bill
@@ -15,7 +16,7 @@ from compactlab.reports.page.brief import brief
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 from tests.reports.conftest import make, store
-from tests.reports.spoken import only, verdict
+from tests.reports.spoken import folded, only, verdict
 
 PROMPTS = [(0, 1_000), (1_000, 500), (1_500, 50)]
 FEWER = [(0, 1_000), (900, 400), (900, 50)]
@@ -43,9 +44,11 @@ def over(shares: list[float], *strategies: str) -> Results:
 def test_the_recorded_bill_stands_in_the_verdict_and_on_the_terminal() -> None:
     results = over([1.25, 1.25])
     told = next(line for line in verdict(only(results)) if "own usage" in line)
-    assert "The logs' own usage costs 2.0" in told
-    assert "the replay costs 20% less than the logs" in told
-    assert "up to 20.0%" in told
+    assert folded(told) == snapshot("""\
+The logs' own usage costs 2.02 USD in all at the same prices; replayed, as_recorded costs 0.014
+USD. Of the prompts alone the replay costs 20% less than the logs. Differences in cost of up to
+20.0% are within this deviation and are not called differences.\
+""")
     assert "own usage" in brief(results)
 
 
@@ -55,7 +58,11 @@ def test_a_bill_that_lacks_tokens_is_at_least_that() -> None:
         assert run.strategy == "as_recorded()"
         run.metrics = {**run.metrics, "tokens_passed_over": 7}
     told = next(line for line in verdict(only(results)) if "own usage" in line)
-    assert told.startswith("The logs' own usage costs at least 2.0")
+    assert folded(told) == snapshot("""\
+The logs' own usage costs at least 2.02 USD in all at the same prices; replayed, as_recorded
+costs 0.014 USD. Of the prompts alone the replay costs 20% less than the logs. Differences in
+cost of up to 20.0% are within this deviation and are not called differences.\
+""")
 
 
 def test_what_no_log_bills_is_said_where_the_replay_stands() -> None:
@@ -102,7 +109,9 @@ def test_no_difference_within_the_deviation_is_called_one() -> None:
     assert told.estimate == untold.estimate
     assert (told.determined, untold.determined) == (True, False)
     assert "less than keep_all" in bill(told, "keep_all")
-    assert bill(untold, "keep_all").endswith("within the replay's deviation")
+    assert bill(untold, "keep_all") == snapshot(
+        "no more than 33.3% from keep_all, which is within the replay's deviation"
+    )
     assert signed(untold) == "within 33.3%"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.audit.avoidable import read_again
 from compactlab.reports.audit.compactions import WITHIN, Rereads, compactions_of
@@ -13,6 +14,7 @@ from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
 from compactlab.sim.core.reads import looked_at
 from compactlab.sim.models.model import Model, find_model
+from tests.reports.spoken import folded
 
 MODEL = "gpt-5"  # o200k as it is; plain input costs 1.25 dollars a million tokens
 TEXT = "word " * 400  # 2,000 characters, so 500 tokens
@@ -107,8 +109,8 @@ def test_a_text_that_is_no_json_looks_at_nothing() -> None:
 def test_it_is_said_beside_what_is_usual() -> None:
     assert [*read_again(Rereads())] == []
     (text,) = read_again(Rereads(2, 1, 3, 1_500, 0.25, 4))
-    assert text == (
-        "Within 20 calls after 2 compactions there were 3 reads of files that had been read "
-        "before: 1.50k tokens ($0.25 to send once). In as many calls before the compactions there "
-        "were 4. 1 of the compactions were followed by such a read."
-    )
+    assert folded(text) == snapshot("""\
+Within 20 calls after 2 compactions there were 3 reads of files that had been read before: 1.50k
+tokens ($0.25 to send once). In as many calls before the compactions there were 4. Such a read
+followed 1 of the compactions.\
+""")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.reports.explain import explanation
 from compactlab.reports.explain.compaction import View, in_lines, view_of
@@ -77,8 +78,8 @@ def test_the_view_says_what_was_lost_and_who_needed_it() -> None:
 
 def test_what_was_lost_and_never_needed_is_not_alarming() -> None:
     view = told(summed_up(story(needs=())))
-    assert view.losses == "1 fact was lost; no later call needed it"
-    assert view.short == "before call 3: 32 to 31 tokens, 1 fact lost"
+    assert view.losses == snapshot("1 fact was lost; no later call needed it")
+    assert view.short == snapshot("before call 3: 32 to 31 tokens, 1 fact lost")
 
 
 def test_a_summary_that_forgets_nothing_lost_nothing() -> None:

@@ -86,8 +86,8 @@ def read_again(found: Rereads) -> Iterator[str]:
     yield (
         f"Within {WITHIN} calls after {counted(found.compactions, 'compaction')} there were "
         f"{reads}: {show(found.tokens, 'tokens')} tokens{cost}. In as many calls before the "
-        f"compactions there were {found.before:,}. {found.followed:,} of the compactions were "
-        "followed by such a read."
+        f"compactions there were {found.before:,}. Such a read followed {found.followed:,} of the "
+        "compactions."
     )
 
 

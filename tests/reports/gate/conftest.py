@@ -14,6 +14,7 @@ from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 from compactlab.sim.store.tables import TABLES
+from tests.reports.spoken import folded
 
 KEEP, CUT = "keep_all()", "sliding_window(keep=20)"
 NEEDS = {"decision": (10, 9), "prohibition": (5, 5)}
@@ -82,6 +83,12 @@ def judged() -> Callable[..., Verdict]:
         return gate(after, held, demands or None)
 
     return judge
+
+
+def said(verdict: Verdict) -> str:
+    """Its exit code, what is in its way, what it remarks, and why checks failed."""
+    reasons = {f"failed: {each.reason}" for each in verdict.failed}
+    return folded([str(verdict.code), *verdict.obstacles, *verdict.remarks, *sorted(reasons)])
 
 
 def of(verdict: Verdict, strategy: str = CUT) -> list[Finding]:

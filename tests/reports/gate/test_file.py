@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from inline_snapshot.extra import raises
 
 from compactlab.reports.gate.baseline import (
     GATED,
@@ -166,9 +167,9 @@ def test_results_that_are_not_whole_are_not_kept(two, fail, store) -> None:
     with pytest.raises(UsageError, match="3 cells of the experiment are not in the store yet"):
         fit_to_keep(unfinished, [], allow_failed=True)
     whole.manifest["metrics"] = ["calls"]
-    with pytest.raises(UsageError, match="the store has no figures of cost_usd"):
+    with raises("UsageError: no baseline was written: the store has no figures of cost_usd"):
         fit_to_keep(whole, ["cost_usd"], allow_failed=False)
-    with pytest.raises(UsageError, match="the store holds no runs"):
+    with raises("UsageError: no baseline was written: the store holds no runs"):
         fit_to_keep(store(), [], allow_failed=True)
 
 
