@@ -107,9 +107,13 @@ READ = (
 
 def main() -> None:
     """Write the pages and the charts anew."""
-    for path, text in pages(PAGE.read_text("utf-8")).items():
+    written = pages(PAGE.read_text("utf-8"))
+    for path, text in written.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
+    for drawing in STORED.glob("*/*.svg"):
+        if drawing not in written:
+            drawing.unlink()
 
 
 def editions() -> list[str]:
