@@ -114,6 +114,13 @@ ARMS = (
         "gemini-cli", ("@google/gemini-cli-core@0.61.0",), "with_gemini.mjs", (),
         "fraction_split(verify=False)", 160_000,
     ),
+    *(
+        Arm(
+            "inspect-ai", ("inspect-ai==0.3.285",), "with_inspect.py", (kind, "100000"),
+            f"inspect_compaction(kind='{kind}', trigger=100000)",
+        )
+        for kind in ("summary", "edit", "trim")
+    ),
 )  # fmt: skip
 
 

@@ -29,6 +29,7 @@ from compactlab.strategies.described_results import DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit, GeminiCli
 from compactlab.strategies.hermes import Hermes, MiddleSummary
 from compactlab.strategies.idle_compaction import IdleCompaction
+from compactlab.strategies.inspect_ai import InspectCompaction
 from compactlab.strategies.keep_warm import KeepWarm
 from compactlab.strategies.langchain import RollingSummary, TrimMessages
 from compactlab.strategies.log_retrieval import LogRetrieval
@@ -82,6 +83,7 @@ __all__ = [
     "Hermes",
     "HistorySummary",
     "IdleCompaction",
+    "InspectCompaction",
     "KeepAll",
     "KeepNone",
     "KeepWarm",

@@ -94,6 +94,9 @@ _OTHERS = (
     "keep_warm + full_summary",
     "clear_thinking + clear_tool_results",
     "task_end",
+    "inspect_compaction",
+    "inspect_compaction(kind='edit')",
+    "inspect_compaction(kind='trim')",
 )
 ALL_STRATEGIES = DEFAULT_STRATEGIES + _OTHERS
 

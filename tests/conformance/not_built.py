@@ -30,7 +30,6 @@ NOT_BUILT = {
     "autogen_core.model_context.{Buffered,HeadAndTail,TokenLimited}ChatCompletionContext"
     ".get_messages": "AutoGen is not built; sliding_window and recent_events are its first two",
     "crewai.llms.context_window.summarize_messages": "CrewAI is not built",
-    "inspect_ai.model.Compaction{Trim,Edit}.compact": "Inspect AI is not built",
     "langmem.short_term.summarize_messages": "LangMem is not built",
     "llama_index.core.notes.{ChatMemoryBuffer,ChatSummaryMemoryBuffer,Memory}.get": (
         "LlamaIndex is not built"

@@ -29,6 +29,7 @@ ACTING = (
     "middle_summary(trigger=2000, protect_first_n=0)",
     "agentic_compaction(trigger=2000, preserve_recent_tokens=100)",
     "half_truncation(trigger=2000)",
+    "inspect_compaction(kind='edit', trigger=3000)",
     "cliff_compaction(trigger=800, keep_recent=1)",
 )
 

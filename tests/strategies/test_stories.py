@@ -93,6 +93,18 @@ STORIES: dict[str, tuple[dict[str, Any], list[tuple[Any, ...]]]] = {
         ("a rewind takes a clearing back", "trigger=600, keep=1", "ucrcrcra <3 ua",
          "u1 +1, c4 r5 | !u1 c2 r3* c4 r5* c6 r7 | u1 c2 r3 u9", {"sizes": {"r": 1000}}),
     ]),
+    "inspect_compaction": ({"size": 40, "sizes": {"r": 1000}}, [
+        ("a summary stands behind the input", "trigger=1200", "u" + "cr" * 8 + "a",
+         "u1 +4 | !u1 summary-1(summary) +3"),
+        ("edit removes all but the newest results", "kind='edit', trigger=1200, keep_tool_uses=1",
+         "u" + "cr" * 8 + "a",
+         "u1 +4 | !u1 c2 r3* c4 r5* c6 r7* c8 r9* c10 r11 +2 | !u1 c2 r3* c4 r5* c6 r7* c8 r9* c10 "
+         "r11* c12 r13* c14 r15* c16 r17"),
+        ("trim keeps the input and four fifths of the rest", "kind='trim', trigger=1200",
+         "u" + "cr" * 8 + "a",
+         "u1 +4 | !u1 c4 r5 c6 r7 c8 r9 c10 r11 | !u1 c6 r7 c8 r9 c10 r11 c12 r13 | !u1 c8 r9 c10 "
+         "r11 c12 r13 c14 r15 | !u1 c10 r11 c12 r13 c14 r15 c16 r17"),
+    ]),
     "cliff_compaction": ({"size": 400}, [
         ("the first digest has what was said and short results, the second drops the first",
          "trigger=1000, keep_recent=1", "ucrcr" + "ua" * 6,

@@ -37,6 +37,7 @@ from compactlab.strategies import (
     HalfTruncation,
     HistorySummary,
     IdleCompaction,
+    InspectCompaction,
     LogRetrieval,
     MemoryFlush,
     MiddleSummary,
@@ -59,6 +60,7 @@ from compactlab.strategies.cline import MOST_FACTOR, sizes_of
 from compactlab.strategies.codex import counted_tokens, limit_of
 from compactlab.strategies.gemini_cli import _prompt_tokens
 from compactlab.strategies.hermes import request_tokens
+from compactlab.strategies.inspect_ai import input_tokens
 from compactlab.strategies.langchain import _scaled, weight_of
 from compactlab.strategies.mechanisms.cut import history_end, unanswered
 from compactlab.strategies.mechanisms.estimate import known_tokens, last_usage, reported_tokens
@@ -237,6 +239,7 @@ EXCEEDED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
     ToolGroups: (ToolGroups, lambda view, host: view.messages.total(serialised)),
     ClearToolResults: (partial(ClearToolResults, keep=1), counted),
     CliffCompaction: (CliffCompaction, of_cliff),
+    InspectCompaction: (partial(InspectCompaction, kind="trim"), input_tokens),
     ServerCompaction: (ServerCompaction, counted),
 }
 
