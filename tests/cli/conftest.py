@@ -42,7 +42,7 @@ class Outcome:
         """
         text = f"{self.code}\n{self.said if out else self.err}"
         for folder in folders:
-            text = text.replace(f"{folder}/", "")
+            text = text.replace(f"{folder}/", "").replace(str(folder), ".")
         return "\n".join(fill(line, 96) for line in text.splitlines())
 
 

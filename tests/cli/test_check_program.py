@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 PROGRAMS = Path(__file__).resolve().parents[1] / "strategies" / "program"
 
@@ -17,21 +18,28 @@ def command(file: str, *words: str) -> str:
 
 def test_a_good_program_is_told_line_by_line(compactlab):
     done = compactlab("check-program", command("obedient.py", "ids"), "--conversations", 4)
-    assert done.code == 0, done.said
-    hello, asked, counts, verdict = done.out.splitlines()
-    assert hello == "hello: obedient 1, protocol 1"
-    assert asked == "asked: before_call; an answer holds for the session"
-    assert counts.startswith("asked about ")
-    assert counts.endswith(" views, changed 0")
-    assert verdict == "ok: keeps the protocol and the contract over 4 drawn conversations"
+    assert done.told() == snapshot("""\
+0
+hello: obedient 1, protocol 1
+asked: before_call; an answer holds for the session
+asked about 94 views, changed 0
+ok: keeps the protocol and the contract over 4 drawn conversations\
+""")
 
 
 def test_what_it_breaks_is_named(compactlab):
     done = compactlab("check-program", command("obedient.py", "last", "1"), "--conversations", 12)
-    assert done.code == 1
-    assert "\nbroken: pairs, " in done.out
-    assert "\nbroken: last user message, " in done.out
-    assert done.err == "2 rules broken over 12 drawn conversations\n"
+    assert done.told() == snapshot("""\
+1
+hello: obedient 1, protocol 1
+asked: before_call; an answer holds for the session
+asked about 373 views, changed 343
+broken: last user message, 16 times, first in conversation 5: the last message of the user, u1,
+is gone (before_call)
+broken: pairs, 59 times, first in conversation 5: the result of c2/call has lost its call
+(before_call)
+2 rules broken over 12 drawn conversations\
+""")
 
 
 def test_a_program_that_fails_is_broken_by_what_it_did(compactlab):

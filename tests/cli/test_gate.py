@@ -13,6 +13,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from inline_snapshot import snapshot
 
 import compactlab
 from compactlab.reports.gate.baseline import GATED
@@ -202,7 +203,7 @@ def test_a_log_that_is_full_is_no_regression_and_none_is_hidden(
                 check=False,
             )
         assert done.returncode == 2
-        assert done.stderr == "compactlab: [Errno 28] No space left on device\n"
+        assert done.stderr == snapshot("compactlab: [Errno 28] No space left on device\n")
         assert json.loads(file.read_text("utf-8"))["verdict"] == word
 
 

@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.cli import progress
 from compactlab.sim.experiment.sweep import Done
@@ -24,7 +25,7 @@ def test_what_is_left_is_reckoned_by_work(
     first, second, third = capsys.readouterr().err.splitlines()
     assert first == "[1/4 cells] start: 10 calls/s"
     assert second == "[2/4 cells] short: 10 calls/s"
-    assert third == "[3/4 cells] long: 14 calls/s, about 24 s left"
+    assert third == snapshot("[3/4 cells] long: 14 calls/s, about 24 s left")
 
 
 @pytest.mark.parametrize("estimates", [True, False])

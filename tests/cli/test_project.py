@@ -139,7 +139,7 @@ def test_rules_of_a_project_judge_a_gate(compactlab, project):
     compactlab("baseline", "compactlab-out")
     done = compactlab("gate", "compactlab-out")
     assert done.code == 1
-    assert done.err == "../pyproject.toml: [tool.compactlab] sets rules\n"
+    assert done.err == snapshot("../pyproject.toml: [tool.compactlab] sets rules\n")
     # Rules that are named win.
     Path("gate.toml").write_text('[rules]\ncost_usd = "+2%"\n')
     assert compactlab("gate", "compactlab-out", "--rules", "gate.toml").code == 0

@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.scenarios.readers import transcript as transcripts
 from tests.cli.conftest import TINY, files
@@ -124,4 +125,8 @@ def test_a_transcript_that_cannot_be_read_costs_no_earlier_results(compactlab, b
     assert done.code == 2
     assert f"{broken}:3: not JSON" in done.err
     assert files(out) == before
-    assert "nothing to run: 2 cells are there" in compactlab("run", *SMALL, "--out", out).out
+    assert compactlab("run", *SMALL, "--out", out).told(tmp_path) == snapshot("""\
+0
+nothing to run: 2 cells are there
+compactlab report out shows them; report: out/report.html\
+""")

@@ -58,7 +58,9 @@ def test_what_is_said_of_several_comparisons(
 
 def test_where_nothing_is_shown_anywhere_nothing_is_recommended(make: Make, store: Store) -> None:
     low, high = (runs(make, turned=False, summarizer=name)[:8] for name in ("low()", "high()"))
-    assert sentences(store, low, high) == ["No strategy is recommended with any of 2 summarisers."]
+    assert sentences(store, low, high) == snapshot(
+        ["No strategy is recommended with any of 2 summarisers."]
+    )
 
 
 def test_the_order_of_runs_changes_nothing(make: Make, store: Store) -> None:

@@ -63,7 +63,9 @@ def test_a_conversation_where_one_failed_is_left_out_for_all(
     comparison = only(results)
     assert [case[1] for case in comparison.cases] == ["one", "two"]
     assert [case[1] for case in comparison.left_out] == ["three"]
-    assert "1 conversation where not every strategy" in notes(comparison)[0]
+    assert folded(notes(comparison)[:1]) == snapshot(
+        "Left out: 1 conversation where not every strategy in the table succeeded."
+    )
 
 
 def test_a_strategy_that_mostly_fails_spoils_nothing(make: Make, fail: Make, store: Store) -> None:
@@ -76,7 +78,9 @@ def test_a_strategy_that_mostly_fails_spoils_nothing(make: Make, fail: Make, sto
     comparison = only(results)
     assert len(comparison.cases) == 3
     assert comparison.dropped == ("broken",)
-    assert "too few of their runs succeeded: broken." in notes(comparison)[0]
+    assert folded(notes(comparison)[:1]) == snapshot(
+        "Not compared, because too few of their runs succeeded: broken."
+    )
 
 
 def test_what_failed_under_every_strategy_speaks_against_none(
@@ -115,9 +119,8 @@ def test_models_and_windows_are_not_mixed(make: Make, store: Store) -> None:
     results = store(make("keep_all()", model="claude-sonnet-4-5"), make("keep_all()", model="new"))
     first, second = comparisons(results)
     assert (first.model, second.model) == ("claude-sonnet-4-5", "new")
-    assert (
-        scope(second)
-        == "model new; window narrowed to 2,000 tokens; 1 strategy over 1 conversation"
+    assert scope(second) == snapshot(
+        "model new; window narrowed to 2,000 tokens; 1 strategy over 1 conversation"
     )
 
 
@@ -145,7 +148,10 @@ def test_who_sees_the_future_is_marked_and_no_choice(make: Make, store: Store) -
         make("keep_all()", [(0, 100)]), make("oracle()", [(0, 50)]), sees_future=["oracle()"]
     )
     comparison = only(results)
-    assert "☆ a bound that sees future messages; no real strategy does." in legend([comparison])
+    assert folded(legend([comparison])[1:]) == snapshot("""\
+◇ a bound (null strategy), not a candidate.
+☆ a bound that sees future messages; no real strategy does.\
+""")
     assert folded(verdict(comparison)[0]) == snapshot("""\
 There is no strategy to choose: only controls and as_recorded are compared. In this one
 conversation, keep_all stayed within the context window.\
@@ -181,9 +187,11 @@ def test_no_runs_are_no_comparison() -> None:
 
 
 def test_a_simulated_summary_says_so(small: Results, make: Make, store: Store) -> None:
-    assert "a simulation" in summaries(small)
     house = store(make("keep_all()"), summarizers={"house(x=1)": {}})
-    assert summaries(house) == "summaries by house(x=1)"
+    assert folded(map(summaries, (small, house))) == snapshot("""\
+summaries by lexrank(units=1000): lines selected by a rule; a simulation, not a model's writing
+summaries by house(x=1)\
+""")
 
 
 def test_each_summariser_is_compared_alone_and_named(make: Make, store: Store) -> None:
@@ -206,7 +214,9 @@ lossy�; 1 strategy over 1 conversation\
 model as recorded: claude-sonnet-4-5 (4 calls); window narrowed to 2,000 tokens; summaries by
 house; 1 strategy over 1 conversation\
 """)
-    assert summaries(results) == ("summaries by lossy(level=2): SIMULATED, all of it; by house()")
+    assert summaries(results) == snapshot(
+        "summaries by lossy(level=2): SIMULATED, all of it; by house()"
+    )
 
 
 def test_every_metric_says_how_it_is_put_together() -> None:

@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
+from inline_snapshot.extra import raises
 from markupsafe import escape
 
 from compactlab.reports.analysis.advice import Advice
@@ -27,12 +29,12 @@ from compactlab.reports.page.sections import chief, roles, section
 from compactlab.reports.page.views import Compactions
 from compactlab.reports.render.document import Cell, Column, Custom, Folded, Table, TableRow
 from compactlab.reports.render.html import in_script
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 from compactlab.sim.store.tables import CALLS
 from tests.reports.conftest import CUT, SUMMED, Make, Store, make, store
+from tests.reports.spoken import folded
 from tests.reports.test_views import held
 
 DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
@@ -393,7 +395,7 @@ def test_a_rule_is_named_with_some_of_those_that_break_it(make: Make, store: Sto
 
 @pytest.mark.usefixtures("undrawn")
 def test_a_conversation_that_is_not_there_is_refused(nine: Results) -> None:
-    with pytest.raises(UsageError, match="unknown conversation 'c33'; did you mean c3"):
+    with raises("UsageError: unknown conversation 'c33'; did you mean c3?"):
         page(nine, conversation="c33")
 
 
@@ -403,7 +405,7 @@ def test_a_conversation_that_failed_everywhere_is_none_to_choose(
 ) -> None:
     results = store(make("keep_all()"), fail("keep_all()", "two"), fail("turn_slice()", "two"))
     assert [each["title"] for each in blocked(results)["conversations"]] == ["one (claude-code)"]
-    with pytest.raises(UsageError, match="no run of the conversation 'two' went well"):
+    with raises("UsageError: no run of the conversation 'two' went well"):
         page(results, conversation="two")
 
 
@@ -536,7 +538,10 @@ def test_a_column_that_says_the_same_in_every_row_is_a_sentence(make: Make, stor
     table = next(block for block in blocks if isinstance(block, Table))
     assert [column.title for column in table.columns] == ["strategy", "difference, %"]
     (said,) = blocks[2].lines  # type: ignore[union-attr]
-    assert said.text.startswith("The same in every row: p (Holm): 1.00; ")
+    assert folded(said.text) == snapshot("""\
+The same in every row: p (Holm): 1.00; conversations better / same / worse: 0 / 6 / 0; finding:
+the same; non-inferior, margin 2%: –; minimum detectable difference, %: –.\
+""")  # noqa: RUF001
 
 
 def test_where_the_reference_is_free_dollars_are_compared(make: Make, store: Store) -> None:

@@ -26,6 +26,7 @@ from compactlab.sim.metrics import RunData
 from compactlab.sim.store.parquet import NO_ROWS, Rows
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.tables import TABLES, VIEWS
+from tests.reports.spoken import folded
 from tests.reports.test_hostile import HOSTILE
 from tests.sim.replayed.conftest import Kit
 from tests.sim.replayed.rewritten import replays
@@ -68,12 +69,11 @@ def summed_up(script: Conversation, text: str = SUMMARY) -> RunData:
 
 
 def test_the_view_says_what_was_lost_and_who_needed_it() -> None:
-    assert told(summed_up(story())).words == (
-        "Before call 3: 5 messages with 32 tokens became 2 with 31.",
-        "1 message kept (10 tokens), 4 messages removed (22 tokens) and 1 message written (21 "
-        "tokens).",
-        "1 fact was lost and needed later: size thing: size-7x7 (call 4, distance <1k).",
-    )
+    assert folded(told(summed_up(story())).words) == snapshot("""\
+Before call 3: 5 messages with 32 tokens became 2 with 31.
+1 message kept (10 tokens), 4 messages removed (22 tokens) and 1 message written (21 tokens).
+1 fact was lost and needed later: size thing: size-7x7 (call 4, distance <1k).\
+""")
 
 
 def test_what_was_lost_and_never_needed_is_not_alarming() -> None:
@@ -84,7 +84,7 @@ def test_what_was_lost_and_never_needed_is_not_alarming() -> None:
 
 def test_a_summary_that_forgets_nothing_lost_nothing() -> None:
     view = told(summed_up(story(), "The color thing is color-7x7. The size thing is size-7x7."))
-    assert (view.lost, view.losses) == (0, "No fact was lost")
+    assert (view.lost, view.losses) == snapshot((0, "No fact was lost"))
 
 
 def test_what_left_stands_beside_what_was_written_instead() -> None:
@@ -118,12 +118,14 @@ def test_the_lag_of_a_need_is_named_where_the_store_has_it() -> None:
     rows = rows_of(3, 1, 1, "said")
     view = view_of(rows, {})
     assert view is not None
-    assert view.losses == "1 fact was lost and needed later: key: value (call 3)"
+    assert view.losses == snapshot("1 fact was lost and needed later: key: value (call 3)")
     lags = VIEWS.columns["missed_lag"].array([["20000"], []])
     view = view_of(Rows({**rows.columns, "missed_lag": lags}, 0, 2), {})
     assert view is not None
-    assert view.losses == "1 fact was lost and needed later: key: value (call 3, distance ≥20k)"
-    assert view.pairs[0].left[0].missed[0].told == "call 3 needed it, distance ≥20k"
+    assert view.losses == snapshot(
+        "1 fact was lost and needed later: key: value (call 3, distance ≥20k)"
+    )
+    assert view.pairs[0].left[0].missed[0].told == snapshot("call 3 needed it, distance ≥20k")
 
 
 def test_system_blocks_are_no_messages_but_their_tokens_count() -> None:
@@ -131,7 +133,7 @@ def test_system_blocks_are_no_messages_but_their_tokens_count() -> None:
     role = VIEWS.columns["role"].array(["system", "user"])
     view = view_of(Rows({**rows.columns, "role": role}, 0, 2), {})
     assert view is not None
-    assert view.head == "Before call 3: 0 messages with 1.00k tokens became 1 with 100"
+    assert view.head == snapshot("Before call 3: 0 messages with 1.00k tokens became 1 with 100")
 
 
 def test_where_messages_are_not_stored_the_view_has_no_texts_of_them() -> None:

@@ -14,6 +14,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 from matplotlib.text import Text
 
 from compactlab.reports.analysis.comparison import Comparison
@@ -146,7 +147,7 @@ def test_a_file_tells_its_title_its_subject_and_what_was_compared(
     heights = [float(part.attrib["height"]) for part in root if part.tag.endswith("svg")]
     parts = ["".join(part.itertext()) for part in root if part.tag.endswith("svg")]
     assert parts[0] == f"{chart.title}<talk> & 7"
-    assert parts[2] == "Up and to the left is better.Two strategies over a conversation."
+    assert parts[2] == snapshot("Up and to the left is better.Two strategies over a conversation.")
     assert float(root.attrib["viewBox"].split()[3]) == pytest.approx(sum(heights), abs=0.2)
     assert chart.title not in "".join(ElementTree.fromstring(chart.markup()).itertext())
 

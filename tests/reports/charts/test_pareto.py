@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from inline_snapshot import snapshot
 from matplotlib.figure import Figure
 
 from compactlab.reports.analysis.comparison import RECALL, Comparison, comparisons
@@ -13,6 +14,7 @@ from compactlab.reports.charts.chart import Chart, Look
 from compactlab.reports.charts.palette import light
 from compactlab.reports.charts.pareto import pareto
 from tests.reports.conftest import CUT, make, store
+from tests.reports.spoken import folded
 
 Compare = Callable[..., Comparison]
 Texts = Callable[[Figure], list[str]]
@@ -89,7 +91,10 @@ def test_outliers_stand_beyond_a_seam(compared: Compare) -> None:
     (left, _), (right, _) = axes.transAxes.transform([(0, 0), (1, 0)])
     places = [(axes.transData.transform((x, 0.9))[0] - left) / (right - left) for x in (1.8, 90.0)]
     assert 0.7 < places[0] < 0.8 < places[1] < 1
-    assert "Beyond a double stroke, the axis is compressed." in chart.caption
+    assert folded(chart.caption) == snapshot("""\
+Up and to the left is better. Recall is of facts last stated 20,000 tokens ago or earlier.
+Dashed: the Pareto front. Dotted: bounds. Beyond a double stroke, the axis is compressed.\
+""")
     assert "double stroke" not in drawn(compared(keep_all={}, mine={"cost_usd": 0.01})).caption
 
 
@@ -109,8 +114,8 @@ def test_a_mark_of_the_front_lies_on_those_beside_it() -> None:
 
 def test_axes_have_units_and_say_which_way_is_better(compared: Compare) -> None:
     axes = drawn(compared(keep_all={})).figure.axes[0]
-    assert axes.get_xlabel() == "cost, USD (less is better)"
-    assert axes.get_ylabel() == "recall, % (more is better)"
+    assert axes.get_xlabel() == snapshot("cost, USD (less is better)")
+    assert axes.get_ylabel() == snapshot("recall, % (more is better)")
 
 
 def test_bars_are_the_paired_intervals(compared: Compare) -> None:
@@ -135,7 +140,11 @@ def test_bars_are_the_paired_intervals(compared: Compare) -> None:
     bars = [line for line in lines(chart) if len(line) == 2]
     across = [[x for x, _ in bar] for bar in bars if {y for _, y in bar} == {0.75}]
     assert pytest.approx(ends) in across
-    assert "of the differences from keep_all" in chart.caption
+    assert folded(chart.caption) == snapshot("""\
+Up and to the left is better. Recall is of facts last stated 20,000 tokens ago or earlier.
+Dashed: the Pareto front. Dotted: bounds. Bars: 95 % confidence intervals of the differences
+from keep_all.\
+""")
 
 
 def test_upright_bars_go_from_the_most_that_may_be_forgotten(

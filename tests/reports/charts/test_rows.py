@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from inline_snapshot import snapshot
 from matplotlib.figure import Figure
 
 from compactlab.reports.analysis.comparison import Comparison
@@ -43,7 +44,7 @@ def test_spikes_are_ratios_and_only_what_pays_breaks_even(compared: Compare, tex
     assert "mine" in labels
     assert "other" not in labels
     assert {"3", "67%", "no break-even"} <= set(labels)
-    assert left.get_xlabel() == "spike: cache-miss tokens, times those before"
+    assert left.get_xlabel() == snapshot("spike: cache-miss tokens, times those before")
     assert right.get_xlabel() == "break-even, calls"
 
 
@@ -115,7 +116,7 @@ def test_what_recovery_adds_is_drawn_and_told(compared: Compare, texts: Texts) -
     assert "+0.50 to +1.00" in labels
     assert "\N{MINUS SIGN}0.25" in labels
     assert "open" not in labels
-    assert axes.get_xlabel() == "cost of all conversations, USD"
+    assert axes.get_xlabel() == snapshot("cost of all conversations, USD")
 
 
 def test_what_reads_the_same_at_best_and_at_worst_is_told_once(

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 
+from inline_snapshot import snapshot
+
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.changes import changes, report
 from compactlab.reports.render.write import WRITERS
 from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store
+from tests.reports.spoken import folded
 
 KEPT = [(0, 600), (600, 300), (900, 100)]
 SHORT = [(0, 600), (0, 200), (0, 100)]
@@ -28,7 +31,7 @@ def test_nothing_has_changed_against_itself(make: Make, store: Store) -> None:
     same = results(make, store)
     assert changes(Baseline.of(same), Baseline.of(same)) == []
     told = WRITERS["table"](report(same, Baseline.of(same)))
-    assert told == "Against the baseline, no figure of 2 strategies changed."
+    assert told == snapshot("Against the baseline, no figure of 2 strategies changed.")
 
 
 def test_a_change_is_told_with_before_and_after(make: Make, store: Store) -> None:
@@ -38,7 +41,7 @@ def test_a_change_is_told_with_before_and_after(make: Make, store: Store) -> Non
     assert change.subject.label == "cut"
     assert change.figures["amnesia_need"] == (0.1, 0.2)
     told = WRITERS["table"](report(after, before))
-    assert told.splitlines()[0] == "Against the baseline, 1 of 2 strategies changed."
+    assert told.splitlines()[0] == snapshot("Against the baseline, 1 of 2 strategies changed.")
     heads, _, row = told.splitlines()[1:]
     assert heads.split("  ")[0] == "strategy"
     assert row.startswith("cut ")
@@ -56,7 +59,7 @@ def test_only_what_both_have_is_held_against_each_other(make: Make, store: Store
     fewer = results(make, store)
     fewer.runs = fewer.runs[:2]
     told = WRITERS["table"](report(fewer, Baseline.of(before)))
-    assert told == (
+    assert folded(told) == snapshot(
         "Against the baseline, no figure of 1 strategy changed. Not in the baseline: 1 strategy."
     )
 

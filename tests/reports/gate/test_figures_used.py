@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.gate.baseline import Baseline, parsed, written
 from compactlab.reports.gate.gate import gate
@@ -38,7 +39,7 @@ def test_each_figure_that_is_another_is_named(using, judged) -> None:
     other = {"prices.input": ["3"], "prices.output": ["15", "16"]}
     verdict = judged(using(), using(m=other))
     assert verdict.code == 2
-    assert verdict.obstacles == ("other provenance: m: prices.output: was 15, is 15, 16",)
+    assert verdict.obstacles == snapshot(("other provenance: m: prices.output: was 15, is 15, 16",))
 
 
 def test_what_only_one_side_has_used_stands_in_no_way(using, judged) -> None:
@@ -51,7 +52,9 @@ def test_what_only_one_side_has_used_stands_in_no_way(using, judged) -> None:
 def test_prices_by_time_are_not_compared_with_prices_by_token(using, judged) -> None:
     token, time = {**PRICES, "charged": ["by token"]}, {"servers.gpus": ["8"]}
     verdict = judged(using(m=token), using(m={**time, "charged": ["by time"]}))
-    assert verdict.obstacles == ("other provenance: m: charged: was by token, is by time",)
+    assert verdict.obstacles == snapshot(
+        ("other provenance: m: charged: was by token, is by time",)
+    )
 
 
 def test_conversations_with_other_counts_are_named(using, judged) -> None:

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.gate.baseline import GATED, Baseline, gated, parsed, written
 from compactlab.reports.gate.changes import report
@@ -40,7 +41,7 @@ def test_what_is_never_needed_so_late_is_no_figure_and_no_change(
     again = parsed(text.encode())
     verdict = gate(short, again, demands(recall_40k="-0.02"))
     assert verdict.code == 0
-    assert {finding.reason for finding in verdict.findings} == {"no value before or now"}
+    assert {finding.reason for finding in verdict.findings} == snapshot({"no value before or now"})
     assert gate(short, again).code == 0
     assert gate(two(), again, demands(recall_40k="-0.02")).code == 2
 
@@ -52,7 +53,7 @@ def test_a_limit_on_recall_that_nothing_asks_for_says_why_it_cannot_be_judged(
     verdict = gate(short, None, demands(recall_20k=">= 0.9"))
     [finding] = [each for each in verdict.findings if not each.holds]
     assert finding.outcome is Outcome.UNJUDGED
-    assert finding.reason == "it has no value: no call needs a fact at so long a lag"
+    assert finding.reason == snapshot("it has no value: no call needs a fact at so long a lag")
 
 
 def test_less_recall_is_a_regression_and_more_is_none(
@@ -69,9 +70,9 @@ def test_a_baseline_without_recall_is_compared_on_what_both_have(two: Two) -> No
     assert gate(two(), before).code == 0
     verdict = gate(two(), before, demands(cost_usd="+2%", recall_20k="-0.02"))
     assert verdict.code == 2
-    assert {f.reason for f in verdict.findings if not f.holds} == {
-        "the baseline has no figures of recall_20k"
-    }
+    assert {f.reason for f in verdict.findings if not f.holds} == snapshot(
+        {"the baseline has no figures of recall_20k"}
+    )
 
 
 def test_changes_lead_with_cost_and_recall_at_a_long_lag(

@@ -25,6 +25,7 @@ from compactlab.reports.render import json as as_json
 from compactlab.reports.render import markdown as as_markdown
 from compactlab.reports.render import terminal as as_text
 from compactlab.reports.render.text import without_inline_commands
+from tests.reports.spoken import folded
 
 
 def terminal(verdict: Verdict) -> str:
@@ -62,29 +63,27 @@ def verdict(two, changed, judged):
 
 
 def test_the_terminal_says_what_failed_with_before_and_after_and_where(verdict) -> None:
-    assert terminal(verdict).splitlines() == [
-        "REGRESSED  cost_usd +2%, sliding_window(keep=20) under recorded",
-        "    0.033975 → 0.0509625 USD (+50.0%; allowed +2%)",
-        "    changed most: a 0.011325 → 0.0169875; b 0.011325 → 0.0169875; c 0.011325 → 0.0169875",
-        "CANNOT JUDGE  write_spike_ratio <= 6, sliding_window(keep=20) under recorded",
-        "    4 ratio → no value; it has no value",
-        "gate: regressed: 1 regressed and 1 cannot be judged of 3 checks",
-    ]
+    assert folded(terminal(verdict)) == snapshot("""\
+REGRESSED  cost_usd +2%, sliding_window(keep=20) under recorded
+    0.033975 → 0.0509625 USD (+50.0%; allowed +2%)
+    changed most: a 0.011325 → 0.0169875; b 0.011325 → 0.0169875; c 0.011325 → 0.0169875
+CANNOT JUDGE  write_spike_ratio <= 6, sliding_window(keep=20) under recorded
+    4 ratio → no value; it has no value
+gate: regressed: 1 regressed and 1 cannot be judged of 3 checks\
+""")
 
 
 def test_causes_come_first_and_what_follows_from_them_is_a_count(two, judged) -> None:
     verdict = judged(two(), two(window=9), ("structural_validity", "<= 1"), ("cost_usd", "+2%"))
-    told = "the baseline is of another provenance"
-    assert terminal(verdict).splitlines() == [
-        "CANNOT JUDGE  other provenance: the window: was 2000, is 9",
-        f"CANNOT JUDGE  2 checks: {told}",
-        "gate: cannot judge: 2 cannot be judged of 4 checks",
-    ]
-    lines = markdown(verdict).splitlines()
-    assert lines[2:4] == [
-        "- cannot judge: `other provenance: the window: was 2000, is 9`",
-        f"- cannot judge: 2 checks: `{told}`",
-    ]
+    assert folded(terminal(verdict)) == snapshot("""\
+CANNOT JUDGE  other provenance: the window: was 2000, is 9
+CANNOT JUDGE  2 checks: the baseline is of another provenance
+gate: cannot judge: 2 cannot be judged of 4 checks\
+""")
+    assert folded(markdown(verdict).splitlines()[2:4]) == snapshot("""\
+- cannot judge: `other provenance: the window: was 2000, is 9`
+- cannot judge: 2 checks: `the baseline is of another provenance`\
+""")
     assert len(commands(verdict)) == 2
     assert len(json.loads(machine(verdict))["findings"]) == 4
     [suite] = fromstring(junit(verdict))
@@ -95,19 +94,20 @@ def test_what_is_new_is_told_in_a_line_whatever_is_asked(two, judged) -> None:
     known = two()
     known.runs = [run for run in known.runs if run.strategy == "keep_all()"]
     verdict = judged(known, two(), ("cost_usd", "+2%"), ("calls", "+2%"))
-    assert terminal(verdict).splitlines() == [
-        "CANNOT JUDGE  2 checks of sliding_window(keep=20) under recorded: it is not in the "
-        "baseline",
-        "note: not in the baseline: sliding_window(keep=20) (recorded)",
-        "gate: cannot judge: 2 cannot be judged of 4 checks",
-    ]
+    assert folded(terminal(verdict)) == snapshot("""\
+CANNOT JUDGE  2 checks of sliding_window(keep=20) under recorded: it is not in the baseline
+note: not in the baseline: sliding_window(keep=20) (recorded)
+gate: cannot judge: 2 cannot be judged of 4 checks\
+""")
     longer = judged(two("ab"), two("abc"), ("cost_usd", "+2%"), ("calls", "+2%"))
-    assert [line.partition(" of ")[2] for line in terminal(longer).splitlines()[:2]] == [
-        "keep_all under recorded: 1 run not in the baseline",
-        "sliding_window(keep=20) under recorded: 1 run not in the baseline",
-    ]
+    assert folded(terminal(longer).splitlines()[:2]) == snapshot("""\
+CANNOT JUDGE  2 checks of keep_all under recorded: 1 run not in the baseline
+CANNOT JUDGE  2 checks of sliding_window(keep=20) under recorded: 1 run not in the baseline\
+""")
     one = terminal(judged(known, two(), ("calls", "+2%"))).splitlines()
-    assert one[0].startswith("CANNOT JUDGE  calls +2%, sliding_window(keep=20)")
+    assert folded(one[:1]) == snapshot(
+        "CANNOT JUDGE  calls +2%, sliding_window(keep=20) under recorded"
+    )
 
 
 def test_junit_tells_failures_from_errors(verdict) -> None:
@@ -167,15 +167,17 @@ def test_markdown_has_what_failed_in_a_table_and_the_rest_folded_up(verdict) -> 
 
 
 def test_github_is_told_each_failure_and_of_many_how_many_more(verdict, two, changed, judged):
-    [first, second] = commands(verdict)
-    assert first.startswith("::error title=gate%3A cost_usd +2%25 regressed::sliding_window(keep=")
-    assert "(+50.0%25; allowed +2%25)" in first
-    assert first.count("%0A") == 1
-    assert second.startswith("::error title=gate%3A write_spike_ratio <= 6 cannot judge::")
+    assert folded(commands(verdict)) == snapshot("""\
+::error title=gate%3A cost_usd +2%25 regressed::sliding_window(keep=20) under recorded; 0.033975
+→ 0.0509625 USD (+50.0%25; allowed +2%25)%0Achanged most: a 0.011325 → 0.0169875; b 0.011325 →
+0.0169875; c 0.011325 → 0.0169875
+::error title=gate%3A write_spike_ratio <= 6 cannot judge::sliding_window(keep=20) under
+recorded; 4 ratio → no value; it has no value\
+""")
     many = judged(two(), changed(two(), cost_usd=9), *[("cost_usd", f"+{n}%") for n in range(12)])
     told = commands(many)
     assert len(told) == 10
-    assert told[-1] == "::error title=gate::3 checks more did not pass"
+    assert told[-1] == snapshot("::error title=gate::3 checks more did not pass")
 
 
 def test_a_summary_that_github_would_not_take_is_cut_at_a_line() -> None:
@@ -293,4 +295,4 @@ def test_of_two_cases_of_one_name_a_viewer_shows_one(two, judged) -> None:
     [suite] = fromstring(junit(judged(two(), two(), *demands)))
     names = [(case.get("classname"), case.get("name")) for case in suite]
     assert len(set(names)) == len(names) == 4
-    assert names[0][1] == "cost_usd +2%, over scenarios claude-code"
+    assert names[0][1] == snapshot("cost_usd +2%, over scenarios claude-code")

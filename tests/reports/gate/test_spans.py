@@ -5,6 +5,7 @@ from random import Random
 from statistics import fmean, stdev
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.sim.store.results import Results
@@ -66,10 +67,10 @@ def test_an_interval_over_the_limit_is_inconclusive_which_is_no_pass(found) -> N
 def test_few_replays_or_few_conversations_are_inconclusive(found) -> None:
     code, finding = found(1.5, seeds=4)
     assert (code, finding.outcome) == (2, Outcome.INCONCLUSIVE)
-    assert finding.reason == "4 replays of a conversation; at least 5 are needed"
+    assert finding.reason == snapshot("4 replays of a conversation; at least 5 are needed")
     code, finding = found(1.5, names="abcdefghi")
     assert (code, finding.outcome) == (2, Outcome.INCONCLUSIVE)
-    assert finding.reason == "9 conversations; an interval needs 10"
+    assert finding.reason == snapshot("9 conversations; an interval needs 10")
 
 
 @pytest.mark.parametrize("seeds", [2, 5])
@@ -182,7 +183,9 @@ def test_the_fewest_replays_of_any_conversation_count(two, judged) -> None:
     for results in (before, after):
         results.runs = [r for r in results.runs if r.conversation != "a" or r.seed < 2]
     found = judged(before, after, ("cost_usd", "+2%")).findings
-    assert {each.reason for each in found} == {"2 replays of a conversation; at least 5 are needed"}
+    assert {each.reason for each in found} == snapshot(
+        {"2 replays of a conversation; at least 5 are needed"}
+    )
 
 
 def test_noise_in_the_baseline_is_noise_of_the_change(two, judged) -> None:

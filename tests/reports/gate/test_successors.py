@@ -4,12 +4,15 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.changes import report
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.render.write import WRITERS
 from compactlab.sim.store.results import Results
+from tests.reports.gate.conftest import said
+from tests.reports.spoken import folded
 
 WAS, IS = "sliding_window(keep=20)", "sliding_window(keep=10)"
 OTHER = "sliding_window(keep=30)"
@@ -54,9 +57,10 @@ def test_it_is_judged_as_a_change_and_that_is_said(rules, called, changed, judge
 
 def test_a_pipeline_goes_by_the_names_of_its_parts(called, judged) -> None:
     was, is_ = "cut(most=3) + repair()", "cut(most=5) + repair()"
-    assert judged(called(was), called(is_), CHANGE).remarks == (
-        f"{is_} is compared with {was} of the baseline",
-    )
+    assert said(judged(called(was), called(is_), CHANGE)) == snapshot("""\
+0
+cut(most=5) + repair() is compared with cut(most=3) + repair() of the baseline\
+""")
     assert judged(called(was), called("cut(most=3) + mend()"), CHANGE).code == 2
 
 
@@ -82,10 +86,15 @@ def test_of_several_of_a_name_nobody_knows_which_is_which(
 
 
 def test_what_is_still_there_is_no_candidate(called, judged) -> None:
-    verdict = judged(called(WAS, OTHER), called(IS, OTHER), CHANGE)
-    assert (verdict.code, verdict.remarks) == (0, (SAID,))
-    more = judged(called(WAS), called(WAS, IS), CHANGE)
-    assert (more.code, more.remarks) == (2, (f"not in the baseline: {IS} (recorded)",))
+    assert said(judged(called(WAS, OTHER), called(IS, OTHER), CHANGE)) == snapshot("""\
+0
+sliding_window(keep=10) is compared with sliding_window(keep=20) of the baseline\
+""")
+    assert said(judged(called(WAS), called(WAS, IS), CHANGE)) == snapshot("""\
+2
+not in the baseline: sliding_window(keep=10) (recorded)
+failed: it is not in the baseline\
+""")
 
 
 @pytest.mark.parametrize("other", [{"model": "another"}, {"summarizer": "lead(tokens=1)"}])
@@ -96,9 +105,12 @@ def test_under_another_model_or_summariser_it_is_something_else(other, called, j
 
 
 def test_another_name_is_another_strategy(called, judged) -> None:
-    verdict = judged(called("cut(most=3)"), called(IS), CHANGE)
-    assert verdict.code == 2
-    assert {each.reason for each in verdict.failed} == {"it is not in the baseline"}
+    assert said(judged(called("cut(most=3)"), called(IS), CHANGE)) == snapshot("""\
+2
+in the baseline and not in the store: cut(most=3) (recorded)
+not in the baseline: sliding_window(keep=10) (recorded)
+failed: it is not in the baseline\
+""")
 
 
 def test_a_rule_finds_it_by_its_name_and_by_its_new_fields_alone(called, judged) -> None:
@@ -128,10 +140,13 @@ def test_long_specs_are_told_by_their_short_names_unless_these_are_the_same(call
 def test_a_report_beside_a_baseline_pairs_them_likewise(called, changed) -> None:
     before = Baseline.of(called(WAS))
     dearer = changed(called(IS), IS, cost_usd=lambda was, run: was * 1.5)
-    head, said, *_, told = WRITERS["table"](report(dearer, before)).splitlines()
-    assert head == "Against the baseline, 1 of 2 strategies changed."
-    assert said == SAID
-    assert " ".join(told.partition(" (+")[0].split()) == f"{IS} 0.034 → 0.051"
+    assert folded(WRITERS["table"](report(dearer, before))) == snapshot("""\
+Against the baseline, 1 of 2 strategies changed.
+sliding_window(keep=10) is compared with sliding_window(keep=20) of the baseline
+strategy                                     USD   recall ≥20k   also changed
+─────────────────────────────────────────────────────────────────────────────
+sliding_window(keep=10)   0.034 → 0.051 (+50.0%)          same\
+""")
     shown = WRITERS["md"](report(dearer, before))
     assert f"- `{SAID}`\n\n| strategy |" in shown
     several = WRITERS["table"](report(called(IS, "sliding_window(keep=5)"), before))

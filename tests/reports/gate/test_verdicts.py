@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.aggregate import figures_of
 from compactlab.reports.gate.baseline import GATED
@@ -64,7 +65,7 @@ def test_without_rules_nothing_may_differ(two, changed, judged) -> None:
     verdict = judged(two(), better)
     assert verdict.code == 1
     [found] = verdict.failed
-    assert (found.name, found.reason) == ("cost_usd", "it changed in 1 of 3 runs")
+    assert (found.name, found.reason) == snapshot(("cost_usd", "it changed in 1 of 3 runs"))
     assert (found.outcome, found.direction, verdict.word) == (CHANGED, "better", "changed")
     assert [move.conversation for move in found.moved] == ["b"]
 
@@ -99,7 +100,7 @@ def test_a_rule_may_be_of_a_type_of_fact(two, judged, of) -> None:
     assert judged(two(), after, Demand(rule, type=("prohibition",))).code == 0
     for types in (("goal",), ("prohibition", "goal")):
         missed = judged(two(), after, Demand(rule, type=types))
-        assert (missed.code, missed.failed[0].reason) == (2, "no run fits: type goal")
+        assert (missed.code, missed.failed[0].reason) == snapshot((2, "no run fits: type goal"))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +141,7 @@ def test_what_never_stood_as_a_rule_asks_is_told_with_where_it_stands_furthest_o
     over = changed(two(), overflows=lambda was, run: ord(run.conversation) - 97)
     demand = Demand(Rule.parse("overflows", "== 0"), strategy=("sliding_window",))
     [found] = judged(over, over, demand).failed
-    assert found.reason == "the baseline breaks this rule, too"
+    assert found.reason == snapshot("the baseline breaks this rule, too")
     assert [move.conversation for move in found.moved] == ["c", "b", "a"]
 
 

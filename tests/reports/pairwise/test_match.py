@@ -1,14 +1,16 @@
 """Two strategies, or one in two stores, are held against each other on the same conversations."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import pytest
+from inline_snapshot import snapshot
 from inline_snapshot.extra import raises
 
 from compactlab.reports.compare.match import (
     MUST_AGREE,
+    Match,
     Pairing,
     between,
     chosen,
@@ -21,6 +23,7 @@ from compactlab.reports.render import markdown, terminal
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store
+from tests.reports.spoken import folded
 
 KEPT = [(0, 600), (600, 300), (900, 100)]
 SHORT = [(0, 600), (0, 200), (0, 100)]
@@ -45,6 +48,11 @@ def many(make: Make, store: Store) -> Callable[..., Results]:
     return made
 
 
+def findings(matches: Sequence[Match]) -> str:
+    """The sentences under the last table, without its legend."""
+    return folded(terminal.write(report(matches[-1:])).split("\n\n")[2])
+
+
 def test_a_strategy_against_itself_differs_in_nothing(many: Callable[..., Results]) -> None:
     matches, _ = between(("a", many()), [("b", many())], ["cut(most=3)"])
     assert [match.subject.label for match in matches] == ["cut(most=3) in b"]
@@ -54,19 +62,27 @@ def test_a_strategy_against_itself_differs_in_nothing(many: Callable[..., Result
         assert (contrast.wins, contrast.losses, contrast.p) == (0, 0, 1.0)
         assert contrast.method in ("", "order", "betting")
         assert contrast.low is None or contrast.low <= contrast.same <= (contrast.high or 0)
-    text = terminal.write(report(matches))
-    assert "cut(most=3) in b costs as much as cut(most=3) in a" in text
-    assert text.count("the same in every conversation") == 2
+    assert findings(matches) == snapshot("""\
+cut(most=3) in b costs as much as cut(most=3) in a: the same in every conversation.
+cut(most=3) in b recalls 90.0% of the facts needed 20,000 tokens or more after they were last
+stated (cut(most=3) in a: 90.0%). Difference in points: +0.0, the same in every conversation.\
+""")
 
 
 def test_what_changed_between_two_stores_is_found(many: Callable[..., Results]) -> None:
     matches, _ = between(("old", many()), [("new", many(size=1.2, need=0.8))], ())
-    said = terminal.write(report(matches))
-    assert "cut(most=3) in new costs 18% more than cut(most=3) in old" in said
-    # 2 of 4,096 flips, for each of three matches.
-    assert "significantly more expensive (p 0.0015)" in said
-    assert "Difference in points: -10.0" in said
-    assert said.count("the same in every conversation") == 4
+    # A p of 0.0015 is 2 of 4,096 flips, for each of three matches.
+    assert findings(matches[:2]) == snapshot("""\
+cut(most=3) in new costs 18% more than cut(most=3) in old (18% to 19% more): significantly more
+expensive (p 0.0015).
+cut(most=3) in new recalls 80.0% of the facts needed 20,000 tokens or more after they were last
+stated (cut(most=3) in old: 90.0%). Difference in points: -10.0, significantly worse (p 0.0015).
+Other significant differences (exploratory, Benjamini-Hochberg at 5%): amnesia_need 10.0% to
+20.0%, avoidable_cost_usd 0.013 to 0.015, cost_write_usd 0.063 to 0.075, forward_need 90.0% to
+80.0%, prompt_tokens_peak 1.26k to 1.51k, recall_10k 90.0% to 80.0%, recall_160k 90.0% to 80.0%,
+recall_1k 90.0% to 80.0% and 10 more.
+Smallest detectable difference of each comparison (80% power, before Holm): 0.3% of the cost.\
+""")
 
 
 def test_strategies_of_a_store_are_found_by_name_and_pattern(many: Callable[..., Results]) -> None:
@@ -189,12 +205,19 @@ def test_no_worse_is_said_beside_not_determined(make: Make, store: Store) -> Non
             make("keep_all()", KEPT, f"{index}", need=0.99),
             make("cut()", SHORT, f"{index}", cut=[1], need=need),
         ]
-    said = terminal.write(report(within(store(*runs), ["keep_all", "cut"])))
-    assert "not statistically significant (p 1), but non-inferior within 20 points." in said
-    (others,) = [line for line in said.splitlines() if line.startswith("Other significant")]
     # Ten of the figures differ; calls, overflows and ten others are the same, and no difference.
-    assert others.endswith(" and 2 more.")
-    assert "compactions 0 to 40" in others
+    assert findings(within(store(*runs), ["keep_all", "cut"])) == snapshot("""\
+cut costs 18% less than keep_all: significantly cheaper (p <0.001).
+cut recalls 99.0% of the facts needed 20,000 tokens or more after they were last stated
+(keep_all: 99.0%). Difference in points: +0.0 (-0.1 to +0.1), not statistically significant (p
+1), but non-inferior within 20 points.
+Other significant differences (exploratory, Benjamini-Hochberg at 5%): avoidable_cost_usd 0 to
+0.028, compactions 0 to 40, cost_read_usd 0.018 to 0, cost_write_usd 0.15 to 0.14, prefix_reuse
+60.0% to 0%, prompt_tokens_peak 1.00k to 600, rewrites 0 to 40, tokens_cache_read 60.0k to 0 and
+2 more.
+Smallest detectable difference of each comparison (80% power, before Holm): 0.2 points of
+recall.\
+""")
 
 
 def test_a_match_leads_with_recall_at_the_distance_of_the_store(
@@ -220,6 +243,12 @@ def test_where_one_store_has_no_recall_all_needs_are_compared(many: Callable[...
     for one, other in ((former, many()), (many(), former)):
         matches, _ = between(("one", one), [("other", other)], ["cut(most=3)"])
         said = terminal.write(report(matches))
-        assert "not known of both; miss rate, all needs: " in said
         assert "cut(most=3) in other recalls" not in said
-    assert "miss rate, all needs: 20.0% (cut(most=3) in one: 10.0%)." in said
+        assert "not known of both; miss rate" in said
+    assert findings(matches) == snapshot("""\
+cut(most=3) in other costs as much as cut(most=3) in one: the same in every conversation.
+cut(most=3) in other: recall ≥20k is not known of both; miss rate, all needs: 20.0% (cut(most=3)
+in one: 10.0%).
+Other significant differences (exploratory, Benjamini-Hochberg at 5%): amnesia_need 10.0% to
+20.0% and forward_need 90.0% to 80.0%.\
+""")

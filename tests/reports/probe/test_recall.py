@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from tests.cli.conftest import Outcome, files
 from tests.reports.probe.conftest import Probe, session
@@ -142,7 +143,7 @@ def test_a_dry_run_asks_nobody_and_says_how_many_answers_and_dollars_at_most(
     assert 0 < count <= int(words[3])
     assert "computed with summaries by calibrated" in before.out
     assert 0 < spent <= most
-    assert after.out == "would ask for 0 answers not yet recorded\n"
+    assert after.out == snapshot("would ask for 0 answers not yet recorded\n")
 
 
 def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(probe: Probe) -> None:

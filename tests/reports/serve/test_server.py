@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.serve.guards import BINARY, Guard, Refusal
 from compactlab.reports.serve.jobs import Step
@@ -99,7 +100,7 @@ def test_it_listens_at_the_loopback_interface_alone(server: Server) -> None:
 def test_without_the_secret_nothing_is_answered(server: Server, path: str) -> None:
     answer = ask(server, "GET", path)
     assert answer.status == 403
-    assert answer.text == "open the whole address that compactlab serve has printed\n"
+    assert answer.text == snapshot("open the whole address that compactlab serve has printed\n")
 
 
 def test_a_secret_that_only_begins_alike_is_none(server: Server) -> None:
@@ -261,7 +262,9 @@ def test_the_largest_file_is_let_and_the_next_is_not() -> None:
         assert isinstance(body, Refusal) != let
         if isinstance(body, Refusal):
             assert body.reason == (
-                "the file is larger than 5 MB: audit it with the command, or raise --limit"
+                snapshot(
+                    "the file is larger than 5 MB: audit it with the command, or raise --limit"
+                )
             )
 
 
@@ -302,7 +305,7 @@ def test_a_log_is_asked_for_by_its_number(logged: Server, tmp_path: Path) -> Non
 )
 def test_no_other_file_can_be_asked_for(logged: Server, number: str) -> None:
     answer = ask(logged, "POST", f"log?number={quote(number)}")
-    assert (answer.status, answer.text) == (400, "there is no log of that number\n")
+    assert (answer.status, answer.text) == snapshot((400, "there is no log of that number\n"))
     assert ask(logged, "POST", "log").status == 400
     assert logged.job is None
 
