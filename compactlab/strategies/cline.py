@@ -302,6 +302,7 @@ class AgenticCompaction(Strategy):
         sizes = sizes_of(view, host, self.trigger, overflown=overflown)
         if len(view.messages) < 2 or not (overflown or sizes.is_time):
             return view
+        host.believe(sizes.request * host.window * INPUT / sizes.limit, view)
         if overflown or self.strategy == "basic":
             return self._by_rule(view, host, min(sizes.target, int(sizes.trigger)))
         return self._summarised(view, host, min(self.preserve_recent_tokens, sizes.target))
@@ -463,6 +464,7 @@ class HalfTruncation(Strategy):
         at = tokens_at(self.trigger, host, allowed_tokens(host.window))
         if tokens is None or tokens < at:
             return view
+        host.believe(tokens, view)
         once = read_once(view.messages)
         chars = view.messages.total(_text_chars)
         if chars - once.total(_text_chars) >= _ENOUGH * chars > 0:

@@ -301,6 +301,7 @@ class FractionSplit(Strategy):
 
     def compact(self, view: View, host: Host) -> View:
         before = _prompt_tokens(view, host)
+        host.believe(before, view)
         end = history_end(view.messages)
         if before < tokens_at(self.trigger, host, _TRIGGER * host.window) or not end:
             return view

@@ -404,9 +404,11 @@ class MiddleSummary(Strategy):
             elif notes.get("awaiting") and notes.get("rough"):
                 notes["fit"] = notes["rough"]
             notes["verify"] = notes["awaiting"] = False
+        host.believe(real, view)
         if real >= threshold and _ends_with_results(view.messages):
             return True
         rough = request_tokens(view)
+        host.believe(rough, view)
         if rough < threshold:
             return False
         known = notes.get("fit") or notes.get("rough", 0)

@@ -458,6 +458,7 @@ class RollingSummary(Strategy):
         messages, weight = view.messages, weight_of(host)
         reported = reported_tokens(host) or 0
         tokens = _scaled(messages, weight, reported)
+        host.believe(tokens, view)
         sizes = {"tokens": tokens, "window": host.window}
         if not reached(self._clauses, messages=len(messages), reported=reported, **sizes):
             return view

@@ -141,6 +141,7 @@ class PruneThenSummarize(Strategy):
         full = tokens is not None and tokens >= tokens_at(self.trigger, host, usable(host))
         if host.phase is Phase.AFTER_TURN:
             return view if full else self._pruned(view)
+        host.believe(tokens or 0, view)
         return self._summarised(view, host, view.messages) if full else view
 
     def _pruned(self, view: View) -> View:

@@ -211,6 +211,7 @@ class HistorySummary(Strategy):
         failed: int = host.notes.get("failed", 0)
         if not forced:
             tokens = prompt_tokens(view, host, end)
+            host.believe(tokens, view)
             auto = tokens_at(self.trigger, host, auto_threshold(host.window, self.threshold))
             hard = max(auto, hard_threshold(host.window, self.threshold))
             if tokens < auto or failed >= (2 * ATTEMPTS if tokens >= hard else ATTEMPTS):

@@ -106,6 +106,16 @@ def test_the_later_version_counts_the_last_answer_and_what_the_user_says_now(flu
         assert (new, old) == ([3], [4])
 
 
+def test_there_is_none_at_a_heartbeat(flushed):
+    """OpenClaw wakes the agent with words of its own, which stand first; here those of u5."""
+    story, sizes = "ua" * 4, {"a4": 7000}
+    for beat, calls in (("u5 says", [4]), ("says", [3]), ("", [3])):
+        assert when(flushed(story, Turns(1000, 1000, heartbeat=beat), sizes=sizes)) == calls
+    detached = MemoryFlush(1000, 1000, heartbeat="u3 says")
+    assert when(flushed(story, MemoryFlush(1000, 1000), sizes=sizes)) == [2]
+    assert when(flushed(story, detached, sizes=sizes)) == [3]
+
+
 def test_a_transcript_of_that_size_needs_no_tokens(flushed):
     forced = Turns(force_flush_transcript_bytes=2000)
     assert when(flushed("ua" * 6, forced, window=200_000)) == [3]

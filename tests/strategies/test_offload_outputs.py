@@ -6,6 +6,7 @@ import pytest
 
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.notes import Folder
+from compactlab.sim.metrics import measure
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.options import Options
@@ -137,6 +138,25 @@ def test_a_folder_is_a_mapping_that_writes_nothing_half(tmp_path):
     for path in ("../x", "/x", "a/../../x", "a\0"):
         with pytest.raises(InputError):
             folder[path] = ""
+
+
+class Losing(dict):
+    """Files of which another program takes some away, or writes to."""
+
+    def __init__(self, becomes):
+        self.becomes = becomes
+
+    def get(self, path, default=None):
+        return self.becomes if path in self else default
+
+
+@pytest.mark.parametrize(("becomes", "broken"), [(None, 2), ("something else", 2)])
+def test_pointers_that_lead_to_nothing_are_counted(tell, becomes, broken):
+    story = tell("ucrcrcra ucra", sizes={"r3": 4_000, "r5": 200, "r7": 4_000})
+    for files, count in ((Losing(becomes), broken), ({}, 0)):
+        trace = record(story, SMALL, Options(MODEL, files=files))
+        assert measure(trace, story, ["broken_references"]) == {"broken_references": count}
+        assert len(files) == 2
 
 
 def test_what_is_beyond_the_hard_cap_reaches_no_file(offloaded, files):

@@ -180,6 +180,15 @@ class TestFirst:
         assert [block.count(HEADER) for block in blocks] == [0, 1, 2, 4, 6, 8, 9, 9]
         assert f"- User: {HEADER} {INSTRUCTION} - User: u1 says" in blocks[2]
 
+    def test_a_gate_can_hold_it(self, tell, play):
+        """The first block quotes nothing yet."""
+        story = tell("ua" * 8)
+        nested = [
+            measure(play(story, strategy), story, ["nested_summaries"])["nested_summaries"]
+            for strategy in (FIRST, SHOWN)
+        ]
+        assert nested == [6, 0]
+
     def test_and_the_users_own_words_are_pushed_out(self, prompts):
         """With messages of 200 characters a block has room for no more than itself."""
         block = prompts("ua" * 8, size=200)[-1][-1].parts[0].text

@@ -44,6 +44,17 @@ def rejected_calls(data: RunData) -> int:
     return _soundness(data).rejected
 
 
+@metric("messages", "lower", "count over the run", "openclaw pull request 17345", aggregation="sum")
+def broken_references(data: RunData) -> int:
+    """Pointers to content put away that lead to nothing.
+
+    Each pointer of the session counts once: when it first stands there, what it points to is gone
+    or is not what was put away (its hash is another one). A path that is only named, as that of a
+    file that was read, is no such pointer. 0 for strategies that put nothing away.
+    """
+    return sum(len(step.outside.broken) for step in data.trace.steps)
+
+
 class _Soundness(NamedTuple):
     """Faults and messages of all prompts, and the prompts that would be refused."""
 

@@ -61,6 +61,24 @@ def summaries_failed_share(data: RunData) -> float | None:
     return summaries_failed(data) / len(requested) if requested else None
 
 
+@metric("summaries", "lower", "count of those parts", "openclaw pull request 17345, rollback plan")
+def nested_summaries(data: RunData) -> int:
+    """Summaries that quote a summary, heading and all.
+
+    For each summary part that enters a prompt, once: whether its first line, which stands in none
+    of its sources, stands in it again. A strategy that reads its own blocks as if somebody had said
+    them (OpenClaw's first sidecar, ``[SESSION_SUMMARY]``) feeds on itself: each block quotes the
+    one before. A summary that is written anew or carried on has its heading once.
+    """
+    originals = {message.id: message for message in data.conversation.messages}
+    nested = 0
+    for part, log in _summaries(data):
+        heading, _, rest = part.text.partition("\n")
+        if heading.strip() and heading in rest:
+            nested += heading not in "\n".join(_sources(part, originals, log))
+    return nested
+
+
 def _summaries(data: RunData) -> Iterator[tuple[Part, Iterable[Message]]]:
     """Each summary part that came into a prompt, with the log at that time."""
     script = set(map(id, data.conversation.messages))

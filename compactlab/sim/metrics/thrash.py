@@ -16,7 +16,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.latest import keep_latest
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.reads import looked_at
-from compactlab.sim.metrics.metric import metric
+from compactlab.sim.metrics.metric import SIGNED, metric
 from compactlab.sim.metrics.run_data import RunData, removed_by, shared
 from compactlab.sim.replay.trace import SideCall, Step
 
@@ -212,6 +212,25 @@ def compactions_small_gain(data: RunData) -> float | None:
 
 def _sized(data: RunData) -> list[Cut]:
     return [cut for cut in cuts(data) if cut.before > 0]
+
+
+# By an estimate.
+
+
+@metric("tokens", "neither", _MEAN, limits=SIGNED, aggregation="mean")
+def fired_early(data: RunData) -> float | None:
+    """Tokens by which an estimate made compactions come too early; below 0, too late.
+
+    For each compaction: the tokens that the strategy took its context to have when it decided, less
+    those that it had by the model's own count. Agents know the usage of the last call, and estimate
+    what came since by its characters; whoever looks at the usage alone does not see what came
+    since, and is late. A margin that is added to an estimate counts as part of it; one that is
+    taken off the trigger does not. Compactions of refused requests are not counted, as their size
+    started them. None without compactions, and for strategies that count exactly or act by
+    something else.
+    """
+    errors = [error for step in data.trace.steps for error in step.misjudged]
+    return fmean(errors) if errors else None
 
 
 # For what.

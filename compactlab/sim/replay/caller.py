@@ -183,8 +183,7 @@ class Caller:
         bill = self.meter.request(host.model, now, self.ttl, arrived, reason, output=output)
         overflow, cycle = tokens > host.window, len(state.compactions)
         state.sent, state.heard, state.rewound = prompt, len(log), False
-        state.reported = bill.usage
-        self.last_model, host.requested = model, now
+        state.reported, self.last_model, host.requested = bill.usage, model, now
         session.append(answer, host)
         session.compact(Phase.AFTER_CALL, host)
         if "recovery" not in loop and "tool_call" not in [part.type for part in answer.parts]:
@@ -210,6 +209,7 @@ class Caller:
             place=bill.place,
             created=created,
             outside=outside,
+            misjudged=session.misjudged(),
             **loop,
         )
 

@@ -65,6 +65,8 @@ class Host:
         Text that plug-ins add to every summary request. A rewind does not change it.
     asking
         The calling strategy.
+    belief
+        What it takes its context to be, see :meth:`believe`.
     """
 
     model: Model
@@ -80,6 +82,7 @@ class Host:
     memory: list[Remembered] = field(default_factory=list)
     reminders: list[str] = field(default_factory=list)
     asking: object = None
+    belief: tuple[float, View] | None = None
 
     @property
     def log(self) -> Messages:
@@ -155,6 +158,21 @@ class Host:
     def weight(self) -> Weight:
         """The token weight of messages; all share its cumulative sums."""
         return blocks_of(self.model.tokenizer).weight
+
+    def believe(self, tokens: float, view: View) -> None:
+        """Say how large the calling strategy takes a context to be when it decides to compact it.
+
+        If it then compacts, the estimate is held against the tokens of that context: the metric
+        ``fired_early``. Who counts with :meth:`count` believes no estimate.
+
+        Parameters
+        ----------
+        tokens
+            What is compared with the trigger.
+        view
+            The context that it stands for.
+        """
+        self.belief = tokens, view
 
     def rng(self, purpose: str) -> random.Random:
         """Return the random stream of a purpose: separate for each, the same at every call."""

@@ -93,6 +93,7 @@ class Session:
         self._requests = any(part.lifetime is Lifetime.REQUEST for part in self.parts)
         self._idle = [n for n, part in enumerate(self.parts) if Phase.ON_IDLE in part.phases]
         self.now = 0.0
+        self._misjudged: list[float] = []
 
     def append(self, message: Message, host: Host) -> None:
         """Add a message."""
@@ -213,8 +214,22 @@ class Session:
         for index, part in self._asked[lifetime][phase]:
             if among is not None and part not in among:
                 continue
-            host.asking, host.notes = part, notes[index]
-            view = part.compact(view, host)
+            host.asking, host.notes, host.belief = part, notes[index], None
+            before, view = view, part.compact(view, host)
             if not isinstance(view, View):
                 raise ContractError(f"{part.spec} returned {type(view).__name__}, not a View")
+            # A refused request was started by its size, not by an estimate of it.
+            if view is before or host.belief is None or phase is Phase.ON_OVERFLOW:
+                continue
+            if loses(before.messages, view.messages):
+                believed, weighed = host.belief
+                self._misjudged.append(believed - host.count(weighed))
         return view
+
+    def misjudged(self) -> tuple[float, ...]:
+        """Return by how much estimates that started compactions were too large, since last asked.
+
+        Strategies declare their estimates by :meth:`.Host.believe`.
+        """
+        taken, self._misjudged = tuple(self._misjudged), []
+        return taken

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 
 import msgspec
@@ -262,15 +262,17 @@ class Outbox:
     def look(self, host: Host) -> tuple[tuple[Message, ...], Outside]:
         """Return what is new since the last look."""
         side = self.side
-        stored = tuple(self._stored(host)) if self._fetching else ()
-        if not side.turns and len(host.memory) == self._notes and not stored:
+        stored, broken = self._stored(host) if self._fetching else ((), ())
+        if not (side.turns or len(host.memory) > self._notes or stored or broken):
             return (), NOWHERE
         turns, side.turns = tuple(side.turns), []
-        new = Outside(tuple(host.memory[self._notes :]), stored)
+        new = Outside(tuple(host.memory[self._notes :]), stored, broken)
         self._notes = len(host.memory)
         self._created += turns
         before = self._outside
-        self._outside = Outside((*before.notes, *new.notes), (*before.stored, *new.stored))
+        self._outside = Outside(
+            before.notes + new.notes, before.stored + new.stored, before.broken + new.broken
+        )
         return turns, new
 
     def add(self, message: Message) -> None:
@@ -306,12 +308,14 @@ class Outbox:
             raise refused
         return None
 
-    def _stored(self, host: Host) -> Iterator[tuple[str, str]]:
-        """Yield the contents of new handles in the session's view.
+    def _stored(self, host: Host) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+        """Return the contents of new handles in the session's view, and the handles without any.
 
         A path that is only mentioned, such as that of a read file, is skipped: no replay opens
         files.
         """
+        stored: list[tuple[str, str]] = []
+        broken: list[str] = []
         view = self.session.state.view.messages
         _, come = self._seen.difference(view)
         self._seen = view
@@ -319,6 +323,10 @@ class Outbox:
             for part in message.parts:
                 if part.handle and part.handle not in self._handles:
                     self._handles.add(part.handle)
-                    text = self._fetched(host, part.handle)
-                    if text is not None:
-                        yield part.handle, text
+                    try:
+                        text = self._fetched(host, part.handle)
+                    except InputError:
+                        broken.append(part.handle)
+                    else:
+                        stored += [] if text is None else [(part.handle, text)]
+        return tuple(stored), tuple(broken)

@@ -34,6 +34,7 @@ class Outside(msgspec.Struct, frozen=True):
 
     notes: tuple[Remembered, ...] = ()  # new notes in the agent's memory
     stored: tuple[tuple[str, str], ...] = ()  # offloaded content by handle
+    broken: tuple[str, ...] = ()  # handles whose content is gone, or not what was offloaded
 
 
 NOWHERE = Outside()
@@ -83,6 +84,9 @@ class Step(msgspec.Struct, frozen=True):
         "" for a call of the script.
     unmet
         Ids of the facts that it needed and did not have.
+    misjudged
+        For each compaction since the previous step that an estimate has started: the tokens that
+        the strategy took its context to have, less those that it had.
     """
 
     answer: str
@@ -104,6 +108,7 @@ class Step(msgspec.Struct, frozen=True):
     outside: Outside = NOWHERE
     recovery: str = ""
     unmet: tuple[str, ...] = ()
+    misjudged: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)

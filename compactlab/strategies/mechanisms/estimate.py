@@ -155,12 +155,15 @@ def is_stale(host: Host) -> bool:
 def known_tokens(view: View, host: Host) -> int:
     """Return the tokens in context: the report, plus estimates of messages after the last answer.
 
-    Without a valid report, all messages are estimated.
+    Without a valid report, all messages are estimated. It is what the strategy believes.
     """
-    reported = reported_tokens(host)
-    if reported is None:
-        return estimate_system(view) + view.messages.total(estimate)
-    return reported + view.messages[history_end(view.messages) :].total(estimate)
+    known = reported_tokens(host)
+    if known is None:
+        known = estimate_system(view) + view.messages.total(estimate)
+    else:
+        known += view.messages[history_end(view.messages) :].total(estimate)
+    host.believe(known, view)
+    return known
 
 
 def is_little(tokens: int, host: Host) -> bool:

@@ -216,7 +216,9 @@ class DistilledSummary(Strategy):
         threshold = flush_threshold(limit, reserve, 0)
         known = believed_prompt(view, host, reads=self.with_cache_reads, stale=self.stale_usage)
         new = said_now(view) if host.phase is Phase.BEFORE_TURN else 0
-        return should_flush(projected_tokens(*known, new, threshold), threshold)
+        size = projected_tokens(*known, new, threshold)
+        host.believe(size, view)
+        return should_flush(size, threshold)
 
     def _is_large(self, before: Messages, host: Host) -> bool:
         """Whether the transcript has the bytes at which it is compacted."""
@@ -237,6 +239,7 @@ class DistilledSummary(Strategy):
             return view
         limit, reserve = self._limit(host)
         estimated = self._pressure(view, host)
+        host.believe(estimated, view)
         way = route(estimated, limit, reserve, reduced(messages, host.window).chars).way
         if way == "truncate_tool_results_only":
             return view.with_messages(messages.replace(reduced(messages, host.window).changed))

@@ -16,9 +16,9 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.state import Compacted
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import TurnRequest
-from compactlab.strategies.mechanisms.cut import history_end
+from compactlab.strategies.mechanisms.cut import current_turn, history_end
 from compactlab.strategies.mechanisms.estimate import estimate, is_stale
-from compactlab.strategies.mechanisms.text import BLANKS
+from compactlab.strategies.mechanisms.text import BLANKS, spoken
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 from compactlab.strategies.openclaw.pressure import effective_reserve, tokens
 
@@ -95,6 +95,7 @@ SOFT_THRESHOLD_TOKENS = 4_000
 RESERVE_TOKENS_FLOOR = 20_000
 FORCE_FLUSH_TRANSCRIPT_BYTES = 2 * 1024 * 1024
 MAX_FAILURES = 3  # flushes of a cycle that may fail (2026.9.6)
+HEARTBEAT = "Read HEARTBEAT.md"  # as OpenClaw's own prompt of a heartbeat begins
 
 # Within this distance of the threshold, 2026.3.13 reads the last answer's size from the transcript.
 _OUTPUT_BUFFER_TOKENS = 8_192
@@ -241,8 +242,9 @@ class MemoryFlush(Strategy):
     The rules for when it runs, and for what a user hears of it, are exact. What the agent writes is
     simulated: the run's summariser says it, from what the agent sees. Simplified: the turn sees the
     session's view, not what others make of it for a request; the transcript's size is that of its
-    texts, without the JSON around them; heartbeats and read-only sandboxes, for which OpenClaw has
-    no flush, do not occur; the prompts are our own, about as long as the originals; the cache key
+    texts, without the JSON around them; a heartbeat is known by its words alone; in a read-only
+    sandbox and with a command-line back end OpenClaw has no flush, so leave this strategy out; the
+    prompts are our own, about as long as the originals; the cache key
     of a copy is not separate; a failed flush is billed as one that writes nothing.
 
     Parameters
@@ -274,6 +276,9 @@ class MemoryFlush(Strategy):
         has been published: a scenario, 0 by default.
     with_cache_reads
         A fault of 2026.6: cached reads and writes of all calls of a turn count as context.
+    heartbeat
+        The beginning of a message by which OpenClaw wakes the agent; there is no flush at such a
+        turn. "" where none is known. No transcript marks them, and their words can be configured.
     trigger
         The trigger of the compaction that it goes before, tokens or a share of the window; None
         for the window less the floor of the reserve.
@@ -292,6 +297,7 @@ class MemoryFlush(Strategy):
     model: str = ""
     failing: Annotated[float, between(0, 1)] = 0.0
     with_cache_reads: bool = False
+    heartbeat: str = HEARTBEAT
     trigger: Trigger = None
 
     def __post_init__(self) -> None:
@@ -350,7 +356,7 @@ class MemoryFlush(Strategy):
 
     def _due(self, view: View, host: Host) -> bool:
         last = host.reported
-        if last is None or self._has_flushed(host, self.version):
+        if last is None or self._has_flushed(host, self.version) or self._is_heartbeat(view):
             return False
         limit, reserve, soft = host.window, self.reserve_tokens_floor, self.soft_threshold_tokens
         if self.trigger:
@@ -369,6 +375,12 @@ class MemoryFlush(Strategy):
         most = self.force_flush_transcript_bytes
         return should_flush(size, threshold) or 0 < most <= transcript.total(transcript_bytes)
 
+    def _is_heartbeat(self, view: View) -> bool:
+        """Whether the turn was begun by OpenClaw itself: as ``isHeartbeat``."""
+        begun = view.messages[current_turn(view.messages) :][:1]
+        beat = self.heartbeat
+        return bool(beat) and any(text.startswith(beat) for text in map(_typed, begun))
+
     @staticmethod
     def _has_flushed(host: Host, version: str) -> bool:
         """Whether there was a flush since the last compaction."""
@@ -378,6 +390,10 @@ class MemoryFlush(Strategy):
         return "count" in notes and (
             booked_under(notes["count"], notes["last"], compactions) == len(compactions)
         )
+
+
+def _typed(message: Message) -> str:
+    return " ".join(part.text for _, part in spoken(message)).lstrip(BLANKS)
 
 
 def said_now(view: View) -> int:

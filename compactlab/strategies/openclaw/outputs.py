@@ -161,7 +161,8 @@ def read_reference(details: Any) -> dict[str, Any] | None:
 def resolve(folder: str, path: str) -> str | None:
     """Resolve a reference's path, if it is inside the folder of payloads; else None.
 
-    As in the original, only names are checked; the caller must check symbolic links.
+    As in the original, only names are checked. Symbolic links, which its review asked about, are
+    followed and refused if they lead out by :class:`.Folder`, which alone opens files.
     """
     root = posixpath.normpath(posixpath.join(folder, FOLDER))
     place = posixpath.normpath(posixpath.join(folder, path))

@@ -160,8 +160,11 @@ class TokenBudget(Mending):
     def compact(self, view: View, host: Host) -> View:
         messages = view.messages
         now = current_turn(messages)
-        room = available(self, host.window, _static(view, messages[now:]))
-        first = plan(messages[:now], room, self.max_history_share).first or 0
+        static = _static(view, messages[now:])
+        room = available(self, host.window, static)
+        planned = plan(messages[:now], room, self.max_history_share)
+        host.believe(static + planned.before, view)
+        first = planned.first or 0
         first += last_turns(messages[first:now], self.history_limit)
         return self.cut(view, host, first)
 

@@ -179,7 +179,9 @@ def _occasion(view: View, host: Host, rules: OnPi) -> Occasion | None:
     )
     before, edited = _before(view, host), follows(version, "edits")
     answer = next((n for n in _backwards(before) if before[n].call is not None), -1)
-    tokens = _tokens(View(view.system, before), answer, host) if edited else last_usage(host)
+    context = View(view.system, before)
+    tokens = _tokens(context, answer, host) if edited else last_usage(host)
+    host.believe(tokens or 0, context)
     limit = tokens_at(rules.trigger, host, host.window - reserve)
     if not overflow and (
         tokens is None or not should_compact(tokens, host.window, host.window - limit)
@@ -206,7 +208,7 @@ def _occasion(view: View, host: Host, rules: OnPi) -> Occasion | None:
         if entry.type not in ("compaction", "context_edit") and entry is not _REFUSED
     ]
     arrived = view.messages[len(before) :]
-    return Occasion(View(view.system, before), arrived, prepared, len(retained))
+    return Occasion(context, arrived, prepared, len(retained))
 
 
 def _backwards(messages: Messages) -> Iterator[int]:

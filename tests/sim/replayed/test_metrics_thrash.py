@@ -16,11 +16,15 @@ from hypothesis import strategies as st
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Message, Part, Source, Usage
 from compactlab.sim.core.reads import looked_at
+from compactlab.sim.core.view import Phase, View
 from compactlab.sim.metrics import METRICS, RunData, metrics_named
 from compactlab.sim.metrics.thrash import SPEED, Speed
+from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.recovery import ClosedLoop
+from compactlab.sim.replay.strategy import Lifetime
 from compactlab.sim.replay.trace import SideCall, Trace
 from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.mechanisms.estimate import known_tokens
 
 
 def told(data: RunData, name: str) -> float | None:
@@ -313,3 +317,59 @@ def test_the_ends_are_those_of_the_null_strategies(kit: Any) -> None:
     for spec, often in (("keep_all", 0.0), ("keep_none", 90.0)):
         data = RunData(kit.replayed(script, find_strategy(spec)), script)
         assert told(data, "compactions_per_100_calls") == often
+
+
+class TestFiredEarly:
+    """What was believed of the context when it was compacted, less what it had."""
+
+    @staticmethod
+    def told(kit: Any, story: Any, by: int, **more: Any) -> float | None:
+        def cut(view: View, host: Host) -> View:
+            host.believe(host.count(view) + by, view)
+            return view.with_messages(view.messages[-1:]) if len(host.log) in (3, 7) else view
+
+        for n in range(5):
+            story.user(f"{n}").answer(f"{n}")
+        script = story.script()
+        data = RunData(kit.replayed(script, kit.act(cut, **more)), script)
+        return told(data, "fired_early")
+
+    @pytest.mark.parametrize("by", [250, 0, -40])
+    def test_it_is_what_was_believed_too_much(self, kit: Any, story: Any, by: int) -> None:
+        assert self.told(kit, story, by) == by
+
+    def test_strategies_of_a_turn_count_too(self, kit: Any, story: Any) -> None:
+        turn = {"phases": [Phase.BEFORE_TURN], "lifetime": Lifetime.TURN}
+        assert self.told(kit, story, 30, **turn) == 30
+
+    def test_who_believes_no_estimate_has_none(self, kit: Any, story: Any) -> None:
+        for n in range(3):
+            story.user(f"{n}").answer(f"{n}")
+        assert told(run(kit, story, 3), "fired_early") is None
+
+    def test_a_refused_request_was_started_by_its_size(self, kit: Any, story: Any) -> None:
+        def cut(view: View, host: Host) -> View:
+            host.believe(0, view)
+            return view.with_messages(view.messages[-1:])
+
+        story.user(kit.prose(600, "a")).answer("1").user(kit.prose(600, "b")).answer("2")
+        script, relieved = story.script(), kit.act(cut, phases=[Phase.ON_OVERFLOW])
+        data = RunData(kit.replayed(script, relieved, window=1_000), script)
+        assert [step.compaction for step in data.trace.steps] == [False, True]
+        assert told(data, "fired_early") is None
+
+    def test_an_agent_that_counts_characters_is_late_where_they_are_dense(
+        self, kit: Any, story: Any
+    ) -> None:
+        """What came since the report is estimated: here a token for each character."""
+        digits = "0 1 2 3 4 5 6 7 8 9 " * 500
+        story.user("read").acts().result(digits).answer("done").user("go on").answer("again")
+
+        def cut(view: View, host: Host) -> View:
+            due = len(host.log) == 3 and known_tokens(view, host)
+            return view.with_messages(view.messages[-1:]) if due else view
+
+        script = story.script()
+        data = RunData(kit.replayed(script, kit.act(cut)), script)
+        assert data.trace.steps[1].compaction
+        assert told(data, "fired_early") == pytest.approx(2_500 - 10_000, abs=10)
