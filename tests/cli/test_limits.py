@@ -18,6 +18,11 @@ from tests.cli.conftest import TINY
 
 MANY = 10**9
 NOBODY = "'nobody',"
+TOO_MANY = snapshot("""\
+2
+compactlab: more than 100,000 conversations are not run, each counted with all its seeds: name
+fewer conversations or seeds\
+""")
 
 
 @pytest.fixture
@@ -43,32 +48,20 @@ FILES = {
 @pytest.mark.parametrize("name", FILES)
 def test_more_seeds_than_can_be_run_are_refused(compactlab, tmp_path, name):
     (tmp_path / "my.toml").write_text(FILES[name])
-    assert compactlab("run", tmp_path / "my.toml", "--dry-run").told(tmp_path) == snapshot("""\
-2
-compactlab: more than 100,000 conversations are not run, each counted with all its seeds: name
-fewer conversations or seeds\
-""")
+    assert compactlab("run", tmp_path / "my.toml", "--dry-run").told(tmp_path) == TOO_MANY
 
 
 @pytest.mark.usefixtures("nothing_made")
 @pytest.mark.parametrize("seeds", [100_001, MANY, 10**30])
 def test_more_seeds_than_can_be_run_are_refused_as_an_option_too(compactlab, seeds):
     done = compactlab("run", "--conversations", TINY, "--seeds", seeds, "--dry-run")
-    assert done.told() == snapshot("""\
-2
-compactlab: more than 100,000 conversations are not run, each counted with all its seeds: name
-fewer conversations or seeds\
-""")
+    assert done.told() == TOO_MANY
 
 
 def test_a_transcript_is_counted_with_its_seeds_too(compactlab, chat, tmp_path):
     talk = chat(tmp_path / "talk.jsonl")
     done = compactlab("run", "--conversations", talk, "--seeds", MANY, "--dry-run")
-    assert done.told(tmp_path) == snapshot("""\
-2
-compactlab: more than 100,000 conversations are not run, each counted with all its seeds: name
-fewer conversations or seeds\
-""")
+    assert done.told(tmp_path) == TOO_MANY
 
 
 @pytest.mark.usefixtures("nothing_made")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from inline_snapshot import snapshot
+
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.request.file import ExperimentSettings
 from compactlab.sim.store.results import Results
@@ -12,10 +14,12 @@ from compactlab.sim.store.results import Results
 
 def test_it_runs_as_it_is(compactlab, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    done = compactlab("new", "experiment")
-    assert done.code == 0
-    assert "wrote experiment.toml\n" in done.out
-    assert "run it: compactlab run experiment.toml\n" in done.out
+    assert compactlab("new", "experiment").told(tmp_path) == snapshot("""\
+0
+wrote experiment.toml
+preview: compactlab run experiment.toml --dry-run
+run it: compactlab run experiment.toml\
+""")
     dry = compactlab("run", "experiment.toml", "--dry-run")
     assert dry.code == 0, dry.err
     assert "2 conversations\n" in dry.out
@@ -73,9 +77,10 @@ def test_every_key_is_taken_as_it_stands_without_its_comment(compactlab, tmp_pat
 def test_nothing_is_overwritten(compactlab, tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text("precious")
-    done = compactlab("new", "experiment", file)
-    assert done.code == 2
-    assert "mine.toml exists already; nothing was written" in done.err
+    assert compactlab("new", "experiment", file).told(tmp_path) == snapshot("""\
+2
+compactlab: mine.toml exists already; nothing was written\
+""")
     assert file.read_text("utf-8") == "precious"
 
 

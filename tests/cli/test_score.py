@@ -99,8 +99,11 @@ def test_provenance_that_is_declared_is_told_apart(
     part["sources"] = [{"id": "m99"}]
     native.write_text("".join(json.dumps(line) + "\n" for line in lines))
     told = compactlab("score", original, native)
-    assert (told.code, told.out) == (2, "")
-    assert "declared.jsonl: unknown message of the original 'm99'" in told.err
+    assert told.told(tmp_path) == snapshot("""\
+2
+compactlab: declared.jsonl: unknown message of the original 'm99'; known: m1, m2, m3, m4, m5,
+m6, m7, m8\
+""")
 
 
 def test_facts_without_literal_text_are_named_and_left_out_and_nothing_else_is_no_score(

@@ -269,7 +269,7 @@ class _Verdict:
         advice = self.advice
         takes = (
             f"which strategies recall at least {ENOUGH:.0%} (takes {advice.needed:,} conversations "
-            f"in all with facts needed {self.comparison.lag:,} tokens later; you have "
+            f"in all, with facts needed {self.comparison.lag:,} tokens later; you have "
             f"{advice.conversations:,})"
         )
         if needed := cost_needs(advice):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 
@@ -64,7 +65,7 @@ def test_recall_falls_with_the_lag(compared: Compare, texts: Texts) -> None:
     assert {"<1k", "2\N{EN DASH}5k"} <= set(labels)
     assert "5\N{EN DASH}10k" not in labels  # nobody had such needs
     assert {"keep_all (bound)", "mine", "other"} <= set(labels)
-    assert chart.figure.axes[0].get_xlabel().endswith("tokens of the log")
+    assert chart.figure.axes[0].get_xlabel() == snapshot("distance of the need, tokens of the log")
     assert "%" in chart.figure.axes[0].get_ylabel()
     (band,) = chart.figure.axes[0].collections  # between junk and oracle, of who summarises
     heights = {float(y) for path in band.get_paths() for y in path.vertices[:, 1]}

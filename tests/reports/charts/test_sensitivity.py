@@ -3,8 +3,11 @@
 from collections.abc import Callable
 from dataclasses import replace
 
+from inline_snapshot import snapshot
+
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.charts.sensitivity import comparable, moved, ranks, sensitivity
+from tests.reports.spoken import folded
 
 Compare = Callable[..., Comparison]
 
@@ -25,8 +28,11 @@ def test_strategies_that_change_places_are_counted(compared: Compare) -> None:
     assert moved(by_comparison) == ["a()", "b()"]
     chart = sensitivity([one, two])
     assert chart is not None
-    assert "2 of 3 strategies change their rank by cost" in chart.caption
-    assert "0 of 3 strategies change their rank by recall" in chart.caption
+    assert folded(chart.caption) == snapshot("""\
+Ranks of the strategies over the same conversations; rank 1 at the top is the best. Ties keep
+their order. Where two strong lines cross, which strategy is better depends on the model. 2 of 3
+strategies change their rank by cost; 0 of 3 strategies change their rank by recall.\
+""")
     assert chart.name == "sensitivity"
 
 
