@@ -38,7 +38,7 @@ from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.state import State
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.codex import EndpointCompaction, counted_tokens
+from compactlab.strategies.codex import EndpointCompaction, counted_tokens, limit_of
 
 FOLDER = "../shared/recorded"
 MORE = "-more"
@@ -169,7 +169,7 @@ def fires(moment: Moment, ratio: float) -> bool:
     while end and messages[end - 1].role == "user":
         end -= 1
     counted = counted_tokens(View((), messages[:end]), moment.host, ratio)
-    return counted >= EndpointCompaction().limit_of(moment.host)
+    return counted >= limit_of(EndpointCompaction().trigger, moment.host)
 
 
 def fitted(sessions: Sequence[Session]) -> tuple[float, int]:

@@ -99,7 +99,7 @@ def test_what_is_wrong_is_said(compactlab: Run) -> None:
     assert [each.err.splitlines()[-1][:85] for each in done] == snapshot(
         [
             "Error: Missing option '--strategies'.",
-            "compactlab: unknown strategy 'kep_all'; did you mean keep_all or memory_recall or kee",
+            "compactlab: unknown strategy 'kep_all'; did you mean keep_all or keep_warm or memory_",
             "compactlab: unknown model 'claude-sonet-4-5'; did you mean claude-sonnet-4-5 or claud",
             "compactlab: there is no call 999: the session has 6 calls",
             "compactlab: unknown conversation 'nobody'; known: coding_agent-0",

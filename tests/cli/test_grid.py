@@ -172,7 +172,7 @@ def test_what_is_wrong_is_told_once_and_with_its_place():
             "strategies[0]: a table here has the key name or pipeline",
             "strategies[0].name: must be a name, not 3",
             "strategies[0]: unknown strategy 'sliding_windo'; did you mean sliding_window or conte",
-            "strategies[0].name: unknown strategy 'keep_al'; did you mean keep_all or keep_none?",
+            "strategies[0].name: unknown strategy 'keep_al'; did you mean keep_all or keep_warm or",
             "strategies[0].name: write one name, with its fields as keys beside it",
             "strategies[0].name: write one name, with its fields as keys beside it",
             "strategies[0].kep: unknown field 'kep'; did you mean keep?",

@@ -203,7 +203,7 @@ def test_a_name_that_is_not_known_ends_with_2(run, tmp_path, dry):
         told.append(done.err.partition("; known:")[0].strip()[:85])
     assert told == snapshot(
         [
-            "compactlab: unknown strategy 'keep_al'; did you mean keep_all or keep_none?",
+            "compactlab: unknown strategy 'keep_al'; did you mean keep_all or keep_warm or keep_no",
             "compactlab: sliding_window: keep must be at least 1, not 0",
             "compactlab: turn_slice(history_limit=10, repair=True) + keep_all(): the parts of a pi",
             "compactlab: no such file or folder, and unknown scenario 'coding_agnt'; did you mean ",
