@@ -378,6 +378,7 @@ def test_the_work_can_be_stopped_and_ctrl_c_deletes_what_is_there(
     page = opened(server)
     path = session(tmp_path / "session.jsonl")
     drop(page, path)
+    page.locator(".steps .running").first.wait_for()
     page.locator(".stop").click()
     assert "stopped" in finished(page)
     assert server.left == []
