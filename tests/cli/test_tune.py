@@ -7,9 +7,9 @@ import re
 from pathlib import Path
 
 import pytest
+from inline_snapshot.extra import raises
 
 import compactlab as package
-from compactlab.sim.core.errors import UsageError
 from tests.cli.conftest import called
 from tests.recordings import CALM, claude_code
 
@@ -138,5 +138,5 @@ def test_in_python_one_gets_a_frame(tuned):
     assert frame["best"].sum() <= 1
     assert "codex, window 60,000 tokens" in found.text()
     assert found.runs == 0
-    with pytest.raises(UsageError, match="points at least 2"):
+    with raises("UsageError: sessions must be at least 1, and points at least 2"):
         package.tune(TALKS, points=1)

@@ -11,6 +11,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from inline_snapshot.extra import raises
 from matplotlib import pyplot
 from matplotlib.axes import Axes
 
@@ -20,7 +21,6 @@ from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.charts.catalogue import CHARTS
 from compactlab.reports.charts.plot import Plots
 from compactlab.reports.page.summary import COLUMNS, escaped
-from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.run import Run
 from tests.reports.conftest import CUT, Make, Store
 
@@ -175,9 +175,9 @@ def test_an_axes_has_the_figures_of_the_analysis(replayed: compactlab.Results) -
 
 
 def test_what_cannot_be_drawn_is_said(replayed: compactlab.Results) -> None:
-    with pytest.raises(UsageError, match="there is no comparison 3 of 1"):
+    with raises("UsageError: there is no comparison 3 of 1"):
         replayed.plot.cost_and_recall(comparison=3)
-    with pytest.raises(UsageError, match="nothing to draw"):
+    with raises("UsageError: nothing to draw in these results"):
         replayed.plot.cumulative_cost(conversation="nobody")
 
 
