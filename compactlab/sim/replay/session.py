@@ -6,6 +6,7 @@ from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.conversation import Compaction
 from compactlab.sim.core.errors import ContractError
@@ -223,7 +224,9 @@ class Session:
                 continue
             if loses(before.messages, view.messages):
                 believed, weighed = host.belief
-                self._misjudged.append(believed - host.count(weighed))
+                prompt = Prompt(host.model.tokenizer, strips=host.model.strips_thinking)
+                prompt.move(weighed)
+                self._misjudged.append(believed - prompt.tokens)
         return view
 
     def misjudged(self) -> tuple[float, ...]:

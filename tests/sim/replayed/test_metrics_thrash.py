@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.core.conversation import Conversation, Fact, Need
-from compactlab.sim.core.message import Message, Part, Source, Usage
+from compactlab.sim.core.message import Call, Message, Part, Source, Usage
 from compactlab.sim.core.reads import looked_at
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.metrics import METRICS, RunData, metrics_named
@@ -337,6 +337,19 @@ class TestFiredEarly:
     @pytest.mark.parametrize("by", [250, 0, -40])
     def test_it_is_what_was_believed_too_much(self, kit: Any, story: Any, by: int) -> None:
         assert self.told(kit, story, by) == by
+
+    def test_thinking_that_the_model_drops_is_in_no_context(self, kit: Any, story: Any) -> None:
+        """Of the turn before; who counts it believes too much."""
+        story.user("1")._say("a", "assistant", "thinking", kit.prose(300), 10, call=Call())
+        story.answer("1").user("2").answer("2")
+
+        def cut(view: View, host: Host) -> View:
+            host.believe(host.count(view), view)
+            return view.with_messages(view.messages[-1:]) if len(host.log) == 4 else view
+
+        script = story.script()
+        data = RunData(kit.replayed(script, kit.act(cut)), script)
+        assert told(data, "fired_early") == 300
 
     def test_strategies_of_a_turn_count_too(self, kit: Any, story: Any) -> None:
         turn = {"phases": [Phase.BEFORE_TURN], "lifetime": Lifetime.TURN}
