@@ -11,18 +11,22 @@ is 1 if a bar is missed, and 2 if a file cannot be used.
   OpenClaw), 3.6 (the planner of OpenClaw's pull request 17345) or 3 (Cline), without rounding.
 - *True tokens, by o200k*: the vocabulary of OpenAI's models, counted text by text.
 - *True tokens, by the provider*: by how much the reported prompt grew between two calls, where the
-  context only grew and one kind has nine tenths of the new characters. Tokens around messages are
-  among them. By model.
+  context only grew and one kind has nine tenths of the new characters. Tokens around messages, and
+  what a client adds that no log shows, are among them. By model; kinds of 5,000 tokens and more.
 - *Error*: the estimate less the truth, over the truth. Above 0 an agent compacts too early.
 
 Bars, fixed before any figure was seen: over everything recorded, characters by 4 are within 20 % of
 o200k; no kind but other languages is off by more than half; by 3, none is too late by more than
 5 %. What providers report is told, and not judged.
+
+Result (2026-11-27, the table is in docs/dev/measured.md): all bars are met, by 4: -9 % in all. What
+Claude reports is another matter: by 4 is 26 % too little, from Claude 5 on nearly half.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
@@ -45,8 +49,10 @@ KINDS = {"thinking": "thinking", "tool_call": "calls", "tool_result": "results"}
 SPEAKERS = {"user": "user", "assistant": "answers"}
 ALONE, FOREIGN = 0.9, 0.2
 LEAST = 100  # tokens of a growth below which the frame of messages is most of it
+FEW = 5_000  # tokens of a kind below which chance decides
+DATE = re.compile(r"-20\d{6}$")  # at the end of a model's name
 PASSAGES = {
-    "Chinese": "我们先把配置文件移到新的目录，再运行全部测试。如果有一个失败，请把错误写进报告里。",
+    "Chinese": "我们先把配置文件移到新的目录。再运行全部测试。如果有一个失败就把错误写进报告里。",
     "Japanese": "設定ファイルを新しいフォルダーに移してから、すべてのテストを実行してください。",
     "Korean": "설정 파일을 새 폴더로 옮긴 다음 모든 테스트를 실행하고 오류를 보고서에 적어 주세요.",
     "Russian": "Сначала перенесите файл настроек в новую папку, затем запустите все тесты.",
@@ -69,13 +75,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     names = [f"{name}(tokens=60000)" for name in sorted(SCENARIOS)]
     synthetic = [talk for each in sources(names, 2)[0] for talk in each.conversations()]
     verdict = Verdict()
+    verdict.basis("nothing: the three rates are those of agents", "all recorded sessions")
     print("| content | from | characters | characters a token | by 4 | by 3.6 | by 3 |")
     print("|---|---|---:|---:|---:|---:|---:|")
     told = show("o200k, recorded", sums_of(recorded))
     show("o200k, synthetic", sums_of(synthetic))
     show("o200k, ours", {name: counted(text) for name, text in PASSAGES.items()})
     for model, sums in sorted(reported(recorded).items()):
-        show(f"reported, {model}", sums)
+        show(f"reported, {model}", {kind: pair for kind, pair in sums.items() if pair[1] >= FEW})
     judge(told, verdict)
     return verdict.code()
 
@@ -123,7 +130,7 @@ def reported(talks: Iterable[Conversation]) -> dict[str, Sums]:
     for talk in talks:
         for before, after in pairwise(exchanges(talk)):
             known, growth = len(before.context), after.cached - before.cached
-            if after.context[:known] != before.context or growth < LEAST:
+            if before.context.shared(after.context) < known or growth < LEAST:
                 continue
             chars: dict[str, int] = defaultdict(int)
             for message in after.context[known:]:
@@ -131,7 +138,7 @@ def reported(talks: Iterable[Conversation]) -> dict[str, Sums]:
                     chars[kind_of(message, part)] += utf16_length(text_of(part))
             kind = max(chars, key=chars.__getitem__, default="")
             if kind and chars[kind] >= ALONE * sum(chars.values()):
-                add(found[before.model], kind, sum(chars.values()), growth)
+                add(found[DATE.sub("", before.call.model)], kind, sum(chars.values()), growth)
     return found
 
 

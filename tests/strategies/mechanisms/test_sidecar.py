@@ -2,11 +2,14 @@
 
 import json
 import math
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
+from compactlab.scenarios.catalogue import SCENARIOS, sources
 from compactlab.sim.core.message import Message, verbatim
 from compactlab.sim.core.tokens import utf16_length
 from compactlab.strategies.openclaw.sidecar import (
@@ -184,3 +187,17 @@ def test_hardened_it_is_shown_when_something_is_missing_or_the_window_fills():
     assert is_needed(trimmed=True, pressure=0.0)
     assert is_needed(trimmed=False, pressure=0.72)
     assert not is_needed(trimmed=False, pressure=0.7199)
+
+
+def test_lines_of_scenarios_hardly_ever_repeat():
+    """What the comparison with the old lines alone costs; the figure of docs/dev/measured.md."""
+    lines = repeated = 0
+    for source in sources([f"{name}(tokens=20000)" for name in sorted(SCENARIOS)])[0]:
+        for told in source.conversations():
+            state = Sidecar(0, (), NOW)
+            for place, message in enumerate(told.messages):
+                if message.starts_turn:
+                    state = update(state, told.messages[:place], NOW, max_items=math.inf)
+            lines += len(state.items)
+            repeated += sum(one == other for one, other in pairwise(texts(state)))
+    assert (lines, repeated) == snapshot((792, 0))
