@@ -204,7 +204,7 @@ def write(name: str, command: str, digests: list[str], figures: dict[str, str]) 
 
 
 def photograph(page: Path, out: Path) -> None:
-    """The first screen of a page, in 64 colours; nothing where there is no browser."""
+    """The first screen of a page, in 256 colours; nothing where there is no browser."""
     from PIL import Image
     from playwright.sync_api import sync_playwright
 
@@ -219,7 +219,9 @@ def photograph(page: Path, out: Path) -> None:
         opened.goto(page.resolve().as_uri())
         taken: Any = opened.screenshot()
         browser.close()
-    Image.open(io.BytesIO(taken)).convert("RGB").quantize(64).save(out, optimize=True)
+    # Another method would spend the colours on grey letters, and lose those of the marks.
+    few = Image.open(io.BytesIO(taken)).convert("RGB").quantize(method=Image.Quantize.FASTOCTREE)
+    few.save(out, optimize=True)
 
 
 if __name__ == "__main__":
