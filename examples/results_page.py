@@ -102,7 +102,7 @@ READ = (
     "speeds.",
     "Ranks are ranges: as good as the first number if nothing else than what is significantly "
     "better is ahead, as bad as the last (sign-flip tests at 5 %, after Holm). Rows whose ranges "
-    "overlap are not told apart. *Not at this window*: some prompt exceeds it, or the API would "
+    "overlap are not told apart. Not at this window: some prompt exceeds it, or the API would "
     "reject some.",
 )
 
@@ -405,7 +405,8 @@ def remarks(compared: Mapping[str, Any]) -> Iterator[str]:
         named = [
             f"{name(row['label'])} {show(row['over'], 'share')}" for row in over if row["over"]
         ]
-        yield f"Calls that exceed the window: {', '.join(named) or 'none'}."
+        at = f" of {compared['window']:,} tokens" if compared["window"] else ""
+        yield f"Calls that exceed the window{at}: {', '.join(named) or 'none'}."
     if broken := [row for row in over if not row["over"]]:
         yield f"The API would reject prompts of {labels(broken)}."
 
@@ -416,6 +417,8 @@ def origin(held: Mapping[str, Any], edition: str) -> Iterator[tuple[str, str]]:
     yield "Version", f"compactlab {held['version']}, commit {held['commit']}"
     yield "Prices", held["prices"]
     yield "Command", "make results"
+    if missing := [title for key, (title, _) in ABOUT.items() if key not in held["experiments"]]:
+        yield "Not run for this edition", "; ".join(missing)
     yield "Conversations", f"sha256 {held['digest']}, of the digests of all conversations"
     yield "Data", f"docs/results/{edition}.parquet, a row a run"
 
