@@ -151,12 +151,11 @@ def pages(page: str) -> dict[Path, str]:
 
 
 def in_markdown(given: Iterable[Block], edition: str) -> str:
-    """Blocks with pictures in place of drawings."""
+    """Blocks with pictures in place of drawings, whose captions the page of one file has."""
     parts = []
     for block in given:
         if isinstance(block, Chart):
             parts.append(f"![{block.title}](results/{edition}/{block.anchor}.svg)")
-            parts.append(f"*{block.caption}*")
         else:
             parts.append(markdown.write(Document((block,))))
     return "\n\n".join(part for part in parts if part)
