@@ -284,7 +284,9 @@ def counted_tokens(view: View, host: Host, reasoning: float = REASONING) -> int:
     reported, new = reported_tokens(host), view.messages[history_end(view.messages) :]
     if reported is None:
         reported, new = estimate_system(view), view.messages
-    return reported + new.total(item_tokens) + round(reasoning * earlier)
+    counted = reported + new.total(item_tokens) + round(reasoning * earlier)
+    host.believe(counted, view)
+    return counted
 
 
 @dataclass(frozen=True)
