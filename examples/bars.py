@@ -249,7 +249,7 @@ def audits_of(folders: Iterable[Path]) -> list[Recorded]:
 def table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """Set rows as a table in plain text."""
     lines = [tuple(heads), *map(tuple, rows)]
-    widths = [max(len(line[place]) for line in lines) for place in range(len(heads))]
+    widths = [max(len(line[index]) for line in lines) for index in range(len(heads))]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines

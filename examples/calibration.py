@@ -450,7 +450,7 @@ def left_out(
     if len(groups) < 2 or not 0 < kept.sum() < len(kept):
         return None
     chances = np.zeros((2, len(kept)))  # 0 where a fit would be to nothing
-    place = np.cumsum([0, *(len(summary.facts) for summary in summaries)])
+    index = np.cumsum([0, *(len(summary.facts) for summary in summaries)])
     for fold in sorted(set(groups.values())):
         rest = [s for s in summaries if groups[group(s)] != fold]
         model = calibrate(rest) if any(summary.facts for summary in rest) else None
@@ -459,7 +459,7 @@ def left_out(
                 usual = model.clients[model.client].usual(summary.span)
                 for row, tokens in enumerate((usual, summary.tokens)):
                     given = [model.overall(each.traits, tokens) for each in summary.facts]
-                    chances[row, place[number] : place[number + 1]] = given
+                    chances[row, index[number] : index[number + 1]] = given
     unsized, sized = (Trial(len(groups), row, kept) for row in chances)
     return unsized, sized
 

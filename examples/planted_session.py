@@ -197,8 +197,8 @@ def _facts(seed: int, turn: int, each: int) -> Iterator[tuple[Fact, str]]:
     """What is stated in a turn, and in which words; an old value stands beside the new one."""
     values = stream(seed, "values", turn)
     for number in range(each):
-        for place, group in enumerate(GROUPS):
-            name = f"item {turn}-{number}-{place}"
+        for index, group in enumerate(GROUPS):
+            name = f"item {turn}-{number}-{index}"
             older: tuple[str, ...] = ()
             if group.revised:
                 value = f"{values.getrandbits(48):012x}"

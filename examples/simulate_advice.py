@@ -130,11 +130,11 @@ def wrong(runs: int) -> list[str]:
     lines = ["| world | strategies | " + " | ".join(map(str, CONVERSATIONS)) + " conversations |"]
     lines.append("|---" * (2 + len(CONVERSATIONS)) + "|")
     most = 0
-    for place, (name, world) in enumerate(WORLDS.items()):
+    for index, (name, world) in enumerate(WORLDS.items()):
         for count in STRATEGIES:
             cells = []
             for number in CONVERSATIONS:
-                draws = np.random.default_rng([place, count, number])
+                draws = np.random.default_rng([index, count, number])
                 size, hits = (count, number), [0, 0, 0]
                 for _ in range(runs):
                     hits[0] += any(passing(recalling(draws, world, ENOUGH, size)))
@@ -166,9 +166,9 @@ def found(runs: int) -> list[str]:
     heads += [f"preserved {100 * share:.0f} %" for share in KEPT]
     lines = ["| world | strategies | conversations | " + " | ".join(heads) + " |"]
     lines.append("|---" * (3 + len(heads)) + "|")
-    for place, (name, world) in enumerate(WORLDS.items()):
+    for index, (name, world) in enumerate(WORLDS.items()):
         for count, number in ((5, 14), (5, 30), (5, 60), (20, 30), (20, 60)):
-            draws = np.random.default_rng([9, place, count, number])
+            draws = np.random.default_rng([9, index, count, number])
             size, cells = (count, number), []
             for kind, shares in ((recalling, RECALLS), (preserving, KEPT)):
                 for share in shares:

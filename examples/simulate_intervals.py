@@ -82,9 +82,9 @@ def difference(world: Draw) -> Trial:
 def contrast(ours: Floats, theirs: Floats) -> Contrast:
     """One strategy against another in recall, through the whole comparison."""
     runs = [
-        Run(f"c{place:03}", "made", spec, "model", 0, 0, metrics={"recall_20k": float(value)})
+        Run(f"c{index:03}", "made", spec, "model", 0, 0, metrics={"recall_20k": float(value)})
         for spec, values in (("ours()", ours), ("keep_all()", theirs))
-        for place, value in enumerate(values)
+        for index, value in enumerate(values)
     ]
     (comparison,) = comparisons(Results(runs, {}))
     reference = comparison.row("keep_all")

@@ -133,8 +133,8 @@ def key_of(question: str) -> str:
 def history_of(fixture: Mapping[str, Any]) -> History:
     """A fixture as messages and records."""
     messages = tuple(
-        _message(f"m{place}", entry)
-        for place, entry in enumerate(fixture.get("history") or fixture["messages"])
+        _message(f"m{index}", entry)
+        for index, entry in enumerate(fixture.get("history") or fixture["messages"])
     )
     texts = {message.id: normal(message.text) for message in messages}
     records = {}

@@ -138,8 +138,8 @@ class Figure:
     def told(self) -> str:
         """Both measures, and that which is judged by category, beside the reference."""
         cells = [f"whole {self.percent(False):.1f}, recall {self.percent(True):.1f}"]
-        for place, category in enumerate(CATEGORIES, 1):
-            known = self.reference[place : place + 1]
+        for index, category in enumerate(CATEGORIES, 1):
+            known = self.reference[index : index + 1]
             beside = f" ({known[0]:.1f})" if known else ""
             cells.append(f"{category} {self.percent(self.recall, [category]):.1f}{beside}")
         return "; ".join([cells[0], ", ".join(cells[1:])])
@@ -168,9 +168,9 @@ class Question:
 def in_pieces(conversation: Conversation) -> Conversation:
     """A conversation in which each turn of a question's evidence is a fact of its own, too."""
     pieces = [
-        replace(fact, id=f"{fact.id}/{place}", origin=(source,), whole=False)
+        replace(fact, id=f"{fact.id}/{index}", origin=(source,), whole=False)
         for fact in conversation.facts
-        for place, source in enumerate(fact.origin)
+        for index, source in enumerate(fact.origin)
     ]
     needs = (Need(piece.id, CLOSING) for piece in pieces)
     return dataclasses.replace(

@@ -107,7 +107,7 @@ class Session:
 def needs_in(conversation: Conversation, labels: Labels) -> Counter[str]:
     """Needs by lag; of long ones, those whose statements were compacted, and those used anyway."""
     facts, needs = labels
-    number = {fact.id: place for place, fact in enumerate(facts)}
+    number = {fact.id: index for index, fact in enumerate(facts)}
     masks: dict[str, int] = defaultdict(int)
     for need in needs:
         masks[need.at] |= 1 << number[need.fact]
@@ -120,7 +120,7 @@ def needs_in(conversation: Conversation, labels: Labels) -> Counter[str]:
         states = tracker.move(View(step.system, prompt))
         recent = known[step.answer].recent
         for fact in numbers(ledger.moments[step.answer].needed):
-            lag = next((place for place, young in enumerate(recent) if young >> fact & 1), LONG + 2)
+            lag = next((index for index, young in enumerate(recent) if young >> fact & 1), LONG + 2)
             counts[f"lag {lag}"] += 1
             if lag >= LONG and states.of(fact) != "verbatim":
                 counts["compacted"] += 1
@@ -131,8 +131,8 @@ def needs_in(conversation: Conversation, labels: Labels) -> Counter[str]:
 def kept_words(conversation: Conversation, labels: Labels) -> Counter[tuple[str, bool]]:
     """Words that recorded summaries could keep: needed until the next one, or like those."""
     events = [e for e in conversation.events if isinstance(e, Message | Compaction)]
-    places = {event.id: place for place, event in enumerate(events) if isinstance(event, Message)}
-    cuts = [place for place, event in enumerate(events) if isinstance(event, Compaction)]
+    places = {event.id: index for index, event in enumerate(events) if isinstance(event, Message)}
+    cuts = [index for index, event in enumerate(events) if isinstance(event, Compaction)]
     counts: Counter[tuple[str, bool]] = Counter()
     for cut, end in pairwise([*cuts, len(events)]):
         summary = said(events[cut].inserted)
@@ -145,9 +145,9 @@ def kept_words(conversation: Conversation, labels: Labels) -> Counter[tuple[str,
         stated = {fact.id: [places[source.id] for source in fact.origin] for fact in labels[0]}
         needed = {
             word
-            for word, place in first.items()
+            for word, index in first.items()
             if any(each < cut for each in stated[word])
-            and not any(cut < each < place for each in stated[word])
+            and not any(cut < each < index for each in stated[word])
         }
         told = said([message for message in before if message.role != "assistant"])
         in_hand = said([message for message in before if message.role == "assistant"])
@@ -181,12 +181,12 @@ def sessions(folder: Path) -> Iterator[Session]:
             for name in (folder.name, "recorded-more")
             for path in (folder.parent / name / repository).glob("*.jsonl")
         ]
-        for place, path in enumerate(sorted(paths, key=lambda path: path.name)):
+        for index, path in enumerate(sorted(paths, key=lambda path: path.name)):
             for conversation in read(path):
                 labels = inferred(conversation)
                 yield Session(
                     repository,
-                    half_of(repository, place),
+                    half_of(repository, index),
                     needs_in(conversation, every_use(conversation)),
                     needs_in(conversation, labels),
                     kept_words(conversation, labels),

@@ -324,9 +324,9 @@ def main(arguments: Sequence[str]) -> int:
             )
         halves = [
             together(
-                graded(talk, contexts(talk, known[(place + 1) % len(known)]))
-                for place, talk in enumerate(known)
-                if place % 2 == half
+                graded(talk, contexts(talk, known[(index + 1) % len(known)]))
+                for index, talk in enumerate(known)
+                if index % 2 == half
             )
             for half in (0, 1)
         ]

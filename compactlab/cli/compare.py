@@ -104,6 +104,6 @@ def _titles(folders: Sequence[str]) -> list[str]:
     titles = short if len(set(short)) == len(short) else [str(Path(folder)) for folder in folders]
     # A store that is given twice equals only itself.
     return [
-        f"{title} ({titles[:place].count(title) + 1})" if title in titles[:place] else title
-        for place, title in enumerate(titles)
+        f"{title} ({titles[:index].count(title) + 1})" if title in titles[:index] else title
+        for index, title in enumerate(titles)
     ]

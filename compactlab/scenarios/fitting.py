@@ -252,8 +252,8 @@ def quantile(ordered: Sequence[float], share: float) -> float:
     >>> quantile([1, 2, 3, 4], 0.5), quantile([1, 2, 3, 4], 0.9)
     (2, 4)
     """
-    place = math.ceil(share * len(ordered)) - 1
-    return ordered[min(max(place, 0), len(ordered) - 1)]
+    index = math.ceil(share * len(ordered)) - 1
+    return ordered[min(max(index, 0), len(ordered) - 1)]
 
 
 def spread(samples: Sequence[float], least: float = 1.0, *, cut: bool = True) -> Spread:

@@ -87,8 +87,8 @@ def effective(events: Sequence[Event], ranges: Sequence[Range]) -> list[Event | 
     ends = sorted(each.end for each in kept)
     shown: list[Event | Range] = [*kept]
     for event in events:
-        place = bisect_right(starts, event.time) - 1
-        if place < 0 or event.time > ends[place]:
+        index = bisect_right(starts, event.time) - 1
+        if index < 0 or event.time > ends[index]:
             shown.append(event)
     return sorted(shown, key=moment)
 
@@ -221,14 +221,14 @@ def events_of(log: Sequence[Message]) -> list[Event]:
     """
     return [
         Event(
-            float(place),
+            float(index),
             str(turn) if turn else "",
             _ids(message, "tool_call"),
             _ids(message, "tool_result"),
             _size(message),
             _chars(message),
         )
-        for place, (message, turn) in enumerate(zip(log, _turns(log), strict=True), 1)
+        for index, (message, turn) in enumerate(zip(log, _turns(log), strict=True), 1)
     ]
 
 

@@ -286,21 +286,21 @@ def _pieces(group: Group) -> Iterator[Part]:
     calls = [p for m in group.messages for p in m.parts if p.type == "tool_call" and p.call_id]
     names = {part.call_id: part.name for part in calls if part.name}
     results = [
-        (message, place, part)
+        (message, index, part)
         for message in group.messages
-        for place, part in enumerate(message.parts)
+        for index, part in enumerate(message.parts)
         if part.type == "tool_result"
     ]
     if not results:
         yield plain("no results")
-    for number, (message, place, part) in enumerate(results):
+    for number, (message, index, part) in enumerate(results):
         name = names.get(part.call_id, "")
         text = part.text.rstrip() if name else part.text.strip()
         label = (f"{name}: " if text else f"{name}:") if name else ""
         yield plain(("; " if number else "") + label)
         start = 0 if name else len(part.text) - len(part.text.lstrip())
         if text:
-            yield _piece(part, message, place, start, text)
+            yield _piece(part, message, index, start, text)
 
 
 def _fitting(pieces: list[Part]) -> Iterator[Part]:

@@ -160,19 +160,19 @@ def kept_by_rule(messages: Messages, target: int, marked: frozenset[str]) -> dic
     total = sum(map(json_tokens, kept.values()))
     first = len(messages)
     room = target - total
-    for place in range(len(messages) - 1, typed[-1], -1):
-        room -= json_tokens(messages[place])
-        if place in stays or room < 0:
+    for index in range(len(messages) - 1, typed[-1], -1):
+        room -= json_tokens(messages[index])
+        if index in stays or room < 0:
             break
-        first = place
+        first = index
     while first < len(messages) and messages[first].role != "assistant":
         first += 1
     kept |= {n: messages[n] for n in range(first, len(messages))}
     total = sum(map(json_tokens, kept.values()))
     for start, end in zip(typed[-2::-1], typed[:0:-1], strict=True):
-        place, answer = _last_answer(messages, start, end, stays)
+        index, answer = _last_answer(messages, start, end, stays)
         if answer is not None and total + json_tokens(answer) <= target:
-            kept[place] = answer
+            kept[index] = answer
             total += json_tokens(answer)
     return _paired(messages, kept)
 
@@ -182,14 +182,14 @@ def _paired(messages: Messages, kept: dict[int, Message]) -> dict[int, Message]:
     calls = {p.call_id for m in kept.values() for p in m.parts if p.type == "tool_call"}
     asked = {p.call_id for m in messages for p in m.parts if p.type == "tool_call"}
     whole = {}
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if message.role != "tool":
-            stays = place in kept
+            stays = index in kept
         else:
             answered = {part.call_id for part in message.parts}
-            stays = bool(answered & calls) or (place in kept and not answered & asked)
+            stays = bool(answered & calls) or (index in kept and not answered & asked)
         if stays:
-            whole[place] = kept.get(place, message)
+            whole[index] = kept.get(index, message)
     return whole
 
 
@@ -205,12 +205,12 @@ def _last_answer(
     messages: Messages, start: int, end: int, stays: set[int]
 ) -> tuple[int, Message | None]:
     """Return the final answer of a turn without thinking; None if it has no text."""
-    for place in range(end - 1, start, -1):
-        message = messages[place]
-        if place in stays:
+    for index in range(end - 1, start, -1):
+        message = messages[index]
+        if index in stays:
             break
         if message.role == "assistant" and not holds(message, "tool_call"):
-            return place, _words(message)
+            return index, _words(message)
     return end, None
 
 
@@ -229,12 +229,12 @@ def told(messages: Messages, kept: dict[int, Message]) -> list[Message]:
     quoted = set(speaking[-ANSWERS:])
     places = [*kept, len(messages)]
     after = []
-    for place, following in pairwise(places):
-        message = kept[place]
-        gap = range(place + 1, following)
+    for index, following in pairwise(places):
+        message = kept[index]
+        gap = range(index + 1, following)
         if _is_typed(message) and gap:
             answers = [messages[n] for n in gap if n in quoted]
-            message = _with_notice(message, messages.between(place + 1, following), answers)
+            message = _with_notice(message, messages.between(index + 1, following), answers)
         after.append(message)
     return after
 

@@ -73,8 +73,8 @@ class RandomKeep(Strategy):
         left = (
             [message for message in messages if message.id not in dropped] if dropped else messages
         )
-        place = now - len(dropped)
-        host.notes["tossed"] = [place, left[place - 1].id if place else ""]
+        index = now - len(dropped)
+        host.notes["tossed"] = [index, left[index - 1].id if index else ""]
         if any(message.role == "tool" for message in messages[now:]):
             # A late result is kept or removed with its call, which may be gone.
             late = set(map(id, unasked(left))) & set(map(id, messages[now:]))
@@ -84,9 +84,9 @@ class RandomKeep(Strategy):
     @staticmethod
     def _tossed(messages: Messages, host: Host) -> int:
         """Count the leading messages that were drawn and kept; another draw gives the same."""
-        place, id = host.notes.get("tossed", (0, ""))
-        stands = 0 < place <= len(messages) and messages[place - 1].id == id
-        return place if stands else 0
+        index, id = host.notes.get("tossed", (0, ""))
+        stands = 0 < index <= len(messages) and messages[index - 1].id == id
+        return index if stands else 0
 
 
 @dataclass(frozen=True)

@@ -82,7 +82,7 @@ def pieces(messages: Iterable[dict[str, Any]]) -> Iterator[Piece]:
     """The pieces of a view's messages, oldest first."""
     for message in messages:
         parts = message["parts"]
-        results = [place for place, part in enumerate(parts) if part["type"] == "tool_result"]
+        results = [index for index, part in enumerate(parts) if part["type"] == "tool_result"]
         starts = [0, *results[1:]] if message["role"] == "tool" else [0]
         for start, end in zip(starts, [*starts[1:], len(parts)], strict=True):
             key = f"{message['id']}#{start}"

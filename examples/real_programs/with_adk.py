@@ -78,7 +78,7 @@ class Session:
 
     def follow(self, view: dict[str, Any]) -> None:
         """Go on to a view: back, where the user went back, and then on by what is new."""
-        known = {message: place for place, message in enumerate(self._messages)}
+        known = {message: index for index, message in enumerate(self._messages)}
         ends = {self.ids[e.id]: e.actions.compaction.end_timestamp for e in self._compactions}
         last = max((ends[m] if m in ends else known.get(m, -1) + 1 for m in view["ids"]), default=0)
         if last < len(known):

@@ -95,19 +95,19 @@ def weight(message: Any, host: Host, known: dict[str, Piece]) -> int:
 def kept(left: list[Any], given: list[Any], known: dict[str, Piece], parts: Any) -> Iterator[Any]:
     """What is left, as edits of the protocol: copies with other ids follow the order of all."""
     places = {message.id: n for n, message in enumerate(given)}
-    place = 0
+    index = 0
     for message in left:
         if (message.metadata or {}).get("summary") and message.id not in places:
             yield {"role": "user", "parts": list(parts)}
             continue
         if message.id in places:
-            place = places[message.id] + 1
+            index = places[message.id] + 1
             yield message.id
             continue
-        while not alike(message, given[place]):
-            place += 1
-        piece = known[given[place].id]
-        place += 1
+        while not alike(message, given[index]):
+            index += 1
+        piece = known[given[index].id]
+        index += 1
         if message.role == "tool":
             yield piece.key, message.text
             continue

@@ -78,10 +78,10 @@ def relieve(manager: Any, agent: Any, view: dict[str, Any], host: Host) -> None:
 def edited(message: dict[str, Any], before: dict[str, Any]) -> Any:
     """A message by its id, or with the results that were shortened."""
     parts: list[Any] = []
-    for place, (block, part) in enumerate(zip(message["content"], before["parts"], strict=True)):
+    for index, (block, part) in enumerate(zip(message["content"], before["parts"], strict=True)):
         text = result_of(block)
         same = text is None or text == text_of(part)
-        parts.append(place if same else {"part": place, "text": text, "kind": "truncated"})
+        parts.append(index if same else {"part": index, "text": text, "kind": "truncated"})
     same = parts == list(range(len(parts)))
     return message["id"] if same else {"id": message["id"], "parts": parts}
 

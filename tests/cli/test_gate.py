@@ -77,10 +77,10 @@ def planted(store, tmp_path):
 
     def plant(**figures):
         results = Results.load(store)
-        for place, run in enumerate(results.runs):
+        for index, run in enumerate(results.runs):
             if run.strategy.startswith("sliding"):
                 new = {name: change(run.metrics[name]) for name, change in figures.items()}
-                results.runs[place] = replace(run, metrics={**run.metrics, **new})
+                results.runs[index] = replace(run, metrics={**run.metrics, **new})
         folder = tmp_path / "planted"
         results.save(folder)
         return folder

@@ -277,10 +277,10 @@ def test_a_column_of_another_type_is_refused(data: st.DataObject, room: Room) ->
     file = Store(room.store).path(table, SAVED)
     held = pq.read_table(file)
     names = [*HEAD, "cost_usd", "rows_calls"] if table == RUNS else held.column_names[1:]
-    place = held.column_names.index(data.draw(st.sampled_from(names)))
-    type = data.draw(st.sampled_from([t for t in TYPES if t != held.schema.types[place]]))
+    index = held.column_names.index(data.draw(st.sampled_from(names)))
+    type = data.draw(st.sampled_from([t for t in TYPES if t != held.schema.types[index]]))
     column = pa.nulls(len(held), type)
-    pq.write_table(held.set_column(place, held.column_names[place], column), file)
+    pq.write_table(held.set_column(index, held.column_names[index], column), file)
     with pytest.raises(InputError, match=f"damaged .*{table}/{SAVED}.parquet"):
         everything(room.store)
     room.attack("report", room.store)

@@ -59,7 +59,7 @@ def test_edits_say_what_is_left_of_a_view(view, data):
         if isinstance(edit, str):
             told += known[edit]["parts"]
         else:
-            told += [known[edit["id"]]["parts"][place] for place in edit["parts"]]
+            told += [known[edit["id"]]["parts"][index] for index in edit["parts"]]
     assert list(map(id, told)) == [id(p) for piece in kept for p in piece.parts]
 
 

@@ -41,12 +41,12 @@ def experiment(memories: list[Any]) -> Results:
         name = f"c{number:03}"
         runs.append(make("keep_all()", KEPT, name))
         runs.append(make("keep_none()", [(0, 100)] * 4, name, cut=[1], need=0.0))
-        for place, memory in enumerate(memories):
+        for index, memory in enumerate(memories):
             own, junk = 1 - memory.missed()[number], memory.missed("junk")
             prompts, more = (SUMMED, {"side": 1e-3}) if len(junk) else (CUT, dict[str, float]())
             if len(junk):
                 more["junk"] = float(1 - junk[number])
-            runs.append(make(f"s{place}()", prompts, name, cut=[2], need=float(own), **more))
+            runs.append(make(f"s{index}()", prompts, name, cut=[2], need=float(own), **more))
     return Results(runs, {})
 
 
@@ -64,7 +64,7 @@ def test_the_rule_of_the_simulation_is_that_of_the_advice(name: str, seed: int) 
     (comparison,) = comparisons(experiment(rounded))
     found = Advice(comparison)
     assert found.silent == ""
-    shown = {f"s{place}()" for place, told in enumerate(advice.passing(rounded)) if told}
+    shown = {f"s{index}()" for index, told in enumerate(advice.passing(rounded)) if told}
     assert {row.spec for row in found.proven} == shown
     assert shown
 

@@ -38,8 +38,8 @@ def fixture(id: str, messages: str) -> dict[str, Any]:
     ]
     said = [{"type": "message", "role": "user", "content": [{"text": line}]} for line in told]
     questions = [
-        {"id": f"{id}-{place}", "question": question, "category": category, "expected": expected}
-        for place, (question, category, expected) in enumerate(asked)
+        {"id": f"{id}-{index}", "question": question, "category": category, "expected": expected}
+        for index, (question, category, expected) in enumerate(asked)
     ]
     return {"id": id, messages: said, "questions": questions}
 
@@ -47,8 +47,8 @@ def fixture(id: str, messages: str) -> dict[str, Any]:
 def scores(id: str, right: str) -> dict[str, Any]:
     """A grade for each question: R for right."""
     graded = [
-        {"questionId": f"{id}-{place}", "correct": grade == "R"}
-        for place, grade in enumerate(right)
+        {"questionId": f"{id}-{index}", "correct": grade == "R"}
+        for index, grade in enumerate(right)
     ]
     return {"scores": graded}
 

@@ -35,11 +35,11 @@ def asked(question: str, category: int, *evidence: str) -> dict[str, Any]:
 def talk(turns: dict[str, str], questions: list[dict[str, Any]], caption: str = "") -> Talk:
     """A talk of two who take turns; a turn's id says its session."""
     sessions: Talk = {"speaker_a": "Ana", "speaker_b": "Ben"}
-    for place, (id, text) in enumerate(turns.items()):
+    for index, (id, text) in enumerate(turns.items()):
         day = id[1:].partition(":")[0]
         session = f"session_{day}"
         sessions[f"{session}_date_time"] = f"1:00 pm on {day} May, 2024"
-        speaker = ("Ana", "Ben")[place % 2]
+        speaker = ("Ana", "Ben")[index % 2]
         said = {"dia_id": id, "speaker": speaker, "text": text}
         sessions.setdefault(session, []).append(said)
     if caption:
@@ -130,7 +130,7 @@ def _last(turns: dict[str, str], budget: int) -> set[str]:
 
 
 def _best(turns: dict[str, str], question: str, top: int) -> set[str]:
-    return {[*turns][place] for place in ranked(question, [*turns.values()])[:top]}
+    return {[*turns][index] for index in ranked(question, [*turns.values()])[:top]}
 
 
 def test_what_is_far_off_or_in_another_order_is_told(

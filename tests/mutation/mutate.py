@@ -102,8 +102,8 @@ def _asked(node: ast.AST) -> Iterator[ast.AST]:
     """Other comparisons and conditions."""
     match node:
         case ast.Compare(left, ops, comparators):
-            for place, op in enumerate(ops):
-                other = [*ops[:place], COMPARED[type(op)](), *ops[place + 1 :]]
+            for index, op in enumerate(ops):
+                other = [*ops[:index], COMPARED[type(op)](), *ops[index + 1 :]]
                 yield ast.Compare(left, other, comparators)
         case ast.BoolOp(op, values):
             yield ast.BoolOp(ast.Or() if isinstance(op, ast.And) else ast.And(), values)

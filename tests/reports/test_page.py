@@ -369,8 +369,8 @@ def test_a_write_spike_below_nothing_is_no_merit(make: Make, store: Store) -> No
     runs = [make("calm()", SUMMED, cut=[2]), make("each()", CUT, cut=[2, 3], need=0.8)]
     runs[1].metrics["write_spike"] = -49.0
     table = tabled(store(make("keep_all()"), *runs))
-    place = [column.key for column in table.columns[1:]].index("write_spike")
-    assert not any(cells(row)[place].best for row in table.rows)
+    index = [column.key for column in table.columns[1:]].index("write_spike")
+    assert not any(cells(row)[index].best for row in table.rows)
     assert any(cell.best for row in table.rows for cell in cells(row))
 
 

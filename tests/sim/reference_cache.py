@@ -127,7 +127,7 @@ class ReferenceCache:
 
     def _marked(self, view: View, ttl: str, messages: int = 0) -> dict[int, str]:
         """Lengths of the prefixes that end at a mark, with the lifetime asked for."""
-        marks = [(place, own or ttl) for place, _, own in self.policy_marks()]
+        marks = [(index, own or ttl) for index, _, own in self.policy_marks()]
         lives = [SECONDS[own] for _, own in marks]
         if lives != sorted(lives, reverse=True):
             raise ValueError("HTTP 400: a longer lifetime behind a shorter one")
@@ -135,9 +135,9 @@ class ReferenceCache:
         if {"last", "auto"} <= set(own_of) and own_of["last"] != own_of["auto"]:
             raise ValueError("HTTP 400: one block with two lifetimes")
         parts, ends, marked = parts_of(view), ends_of(view), dict[int, str]()
-        for place, own in marks:
-            fit = [n for n in range(1, ends[place] + 1) if may_be_marked(parts[n - 1])]
-            if fit and place in ("last", "auto") and len(marks) < 4:
+        for index, own in marks:
+            fit = [n for n in range(1, ends[index] + 1) if may_be_marked(parts[n - 1])]
+            if fit and index in ("last", "auto") and len(marks) < 4:
                 length = own_mark(view, messages)
                 if max(marked, default=0) < length < fit[-1]:
                     marked[length] = own

@@ -178,8 +178,8 @@ def test_a_summary_and_all_kept_messages_in_one_text_are_more_than_a_copy() -> N
 def test_a_summary_in_the_place_of_something_stands_for_all_that_is_gone_and_nothing_else(
     gone: set[int], data: st.DataObject
 ) -> None:
-    place = data.draw(st.sampled_from(sorted(gone)))
-    shown = [*LOG_OF_MANY[:place], SUMMARY, *LOG_OF_MANY[place + 1 :]]
+    index = data.draw(st.sampled_from(sorted(gone)))
+    shown = [*LOG_OF_MANY[:index], SUMMARY, *LOG_OF_MANY[index + 1 :]]
     kept = [m for m in shown if m is SUMMARY or LOG_OF_MANY.index(m) not in gone]
     view = attributed(LOG_OF_MANY, (), View((), Messages([*kept]))).view
     (summary,) = (m for m in view.messages if m.id.startswith("compacted:"))

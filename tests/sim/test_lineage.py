@@ -81,11 +81,11 @@ def test_a_prompt_goes_on_from_the_one_that_it_shares_most_with(
 ) -> None:
     made = sent(session)
     for number, one in enumerate(made):
-        place = one.call.place
-        assert place.number == number
-        assert place.kept == max((shared(one, before) for before in made[:number]), default=0)
-        if place.kept:
-            assert shared(one, made[place.stem]) == place.kept
+        index = one.call.place
+        assert index.number == number
+        assert index.kept == max((shared(one, before) for before in made[:number]), default=0)
+        if index.kept:
+            assert shared(one, made[index.stem]) == index.kept
 
 
 @given(sessions())

@@ -191,8 +191,8 @@ def test_a_message_ends_with_all_that_came_before_it(steps: list[View]) -> None:
     view, prompt = steps[-1], prompt_of(*steps)
     ends = [*prompt.starts, len(prompt.symbols)]
     end = sum(map(QUICK.part, view.system))
-    for place, message in zip(ends, [*view.messages, None], strict=True):
-        assert (prompt.totals[place - 1] if place else 0) == end
+    for index, message in zip(ends, [*view.messages, None], strict=True):
+        assert (prompt.totals[index - 1] if index else 0) == end
         end += QUICK.message(message) if message else 0
 
 

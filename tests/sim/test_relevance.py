@@ -32,5 +32,5 @@ def test_nothing_is_found_in_nothing_and_by_nothing():
 def test_what_is_found_shares_a_word(query, texts):
     asked = set(query.split())
     assert sorted(ranked(query, texts)) == [
-        place for place, text in enumerate(texts) if asked & set(text.split())
+        index for index, text in enumerate(texts) if asked & set(text.split())
     ]

@@ -79,8 +79,8 @@ def test_the_end_of_a_replay_is_scored_as_the_replay_does() -> None:
     trace = replayed("sliding_window(keep=20)")
     *_, prompt = trace.prompts()
     answer = trace.steps[-1].answer
-    place = [event.id for event in talk().messages].index(answer)
-    original = dataclasses.replace(talk(), events=talk().messages[:place], facts=(), needs=())
+    index = [event.id for event in talk().messages].index(answer)
+    original = dataclasses.replace(talk(), events=talk().messages[:index], facts=(), needs=())
     score = compactlab.score(original, Conversation("c", "native", tuple(prompt)))
     assert score.figures["verbatim_tail_messages"] == len(prompt)
     assert score.after < score.before

@@ -24,10 +24,10 @@ def scored(query: str, told: list[str]) -> list[float]:
     for word in set(re.findall(r"\w+", query.lower())):
         holding = sum(word in count for count in counts)
         rarity = math.log(1 + (len(told) - holding + 0.5) / (holding + 0.5))
-        for place, count in enumerate(counts):
+        for index, count in enumerate(counts):
             if often := count[word]:
-                scores[place] += (
-                    rarity * often / (often + 1.2 * (0.25 + 0.75 * lengths[place] / mean))
+                scores[index] += (
+                    rarity * often / (often + 1.2 * (0.25 + 0.75 * lengths[index] / mean))
                 )
     return scores
 

@@ -188,7 +188,7 @@ def test_the_difference_is_what_must_go_and_what_must_come(
 def test_an_edit_in_one_place_is_told_from_what_moved(
     order: list[int], start: int, stop: int, new: int
 ) -> None:
-    items = [POOL[place] for place in order]
+    items = [POOL[index] for index in order]
     start, stop = min(start, len(items)), min(max(start, stop), len(items))
     come = [sized("come", 9) for _ in range(new)]
     after = Messages([*items[:start], *come, *items[stop:], sized("new", 1)])

@@ -218,10 +218,10 @@ def naive(texts: list[str], window: int, late: bool) -> list[str]:
     ]
     needed = sum(2 * len(text) for text in texts) - whole
     places = range(len(texts))
-    for place in reversed(places) if late else places:
-        before = 2 * len(texts[place])
+    for index in reversed(places) if late else places:
+        before = 2 * len(texts[index])
         if needed > 0 and before > len(REMOVED):
-            texts[place] = REMOVED
+            texts[index] = REMOVED
             needed -= max(0, before - 2 * len(REMOVED))
     return texts
 

@@ -80,7 +80,7 @@ def replayed(spec: str, summarizer: Summarizer) -> Trace:
 def test_with_a_matched_control_a_strategy_compacts_when_it_would_have(spec: str) -> None:
     inner = find_summarizer("lexrank")
     own, control = replayed(spec, inner), replayed(spec, Matched(Junk(), inner))
-    acted = [[place for place, step in enumerate(t.steps) if step.side] for t in (own, control)]
+    acted = [[index for index, step in enumerate(t.steps) if step.side] for t in (own, control)]
     assert acted[0] == acted[1] != []
     sizes = [[step.usage.prompt for step in trace.steps] for trace in (own, control)]
     assert all(abs(one - other) <= 0.02 * one for one, other in zip(*sizes, strict=True))

@@ -107,8 +107,8 @@ class Advice:
     def knee(self) -> Row | None:
         """The knee of the Pareto front: beyond it recall costs more; None if there is none."""
         costs = [row.value(COST) for row in self.steps]
-        place = knee(costs, [1 - (row.recall or 0.0) for row in self.steps]) if costs else None
-        return None if place is None else self.steps[place]
+        index = knee(costs, [1 - (row.recall or 0.0) for row in self.steps]) if costs else None
+        return None if index is None else self.steps[index]
 
     @cached_property
     def enough(self) -> Row | None:

@@ -224,9 +224,9 @@ def holm(chances: Sequence[float | None]) -> list[float | None]:
     order = _ascending(chances)
     adjusted: list[float | None] = [None] * len(chances)
     largest = 0.0
-    for rank, (p, place) in enumerate(order):
+    for rank, (p, index) in enumerate(order):
         largest = max(largest, min(1.0, p * (len(order) - rank)))
-        adjusted[place] = largest
+        adjusted[index] = largest
     return adjusted
 
 
@@ -245,9 +245,9 @@ def benjamini_hochberg(chances: Sequence[float | None]) -> list[float | None]:
     adjusted: list[float | None] = [None] * len(chances)
     smallest = 1.0
     for rank in range(len(order), 0, -1):
-        p, place = order[rank - 1]
+        p, index = order[rank - 1]
         smallest = min(smallest, p * (len(order) / rank))
-        adjusted[place] = smallest
+        adjusted[index] = smallest
     return adjusted
 
 

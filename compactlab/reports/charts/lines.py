@@ -67,8 +67,8 @@ class Curve:
 
     def at(self, x: float) -> float:
         """Its value at the nearest point to the left; NaN beyond its ends."""
-        place = bisect_right(self.xs, x) - 1
-        return self.ys[place] if place >= 0 and x <= self.xs[-1] else math.nan
+        index = bisect_right(self.xs, x) - 1
+        return self.ys[index] if index >= 0 and x <= self.xs[-1] else math.nan
 
     @property
     def end(self) -> End:
@@ -215,8 +215,8 @@ _CAPTION = (
 def cumulative_cost(rows: Sequence[Row], runs: Mapping[str, Run], colours: Colours) -> Lines | None:
     """The cumulative cost of a conversation, whose runs are by spec; None if it is 0."""
     lines = [
-        _paid(row, runs[row.spec], colours[row.spec], place)
-        for place, row in enumerate(rows)
+        _paid(row, runs[row.spec], colours[row.spec], index)
+        for index, row in enumerate(rows)
         if row.spec in runs and len(runs[row.spec].calls)
     ]
     if not any(line.ys[-1] for line in lines):

@@ -51,7 +51,7 @@ def by_window(sweep: Sweep, colours: Colours, name: str, width: float = WIDTH) -
 
 def _lines(sweep: Sweep, colours: Colours, what: str, unit: Unit) -> Lines:
     curves = []
-    for place, row in enumerate(strategies(sweep)):
+    for index, row in enumerate(strategies(sweep)):
         ys = []
         for comparison in sweep:
             own = next((each for each in comparison.rows if each.spec == row.spec), None)
@@ -61,6 +61,6 @@ def _lines(sweep: Sweep, colours: Colours, what: str, unit: Unit) -> Lines:
             ys.append(math.nan if value is None else value)
         if sum(not math.isnan(y) for y in ys) > 1:
             xs = [float(n) for n in range(len(sweep))]
-            curves.append(Curve(row.label, colours.get(row.spec, "grey"), xs, ys, place=place))
+            curves.append(Curve(row.label, colours.get(row.spec, "grey"), xs, ys, place=index))
     names = [short(size_of(each)) for each in sweep]
     return Lines(curves, "context window, tokens", what, unit, names)

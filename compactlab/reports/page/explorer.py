@@ -120,9 +120,9 @@ def priced(row: Row | Sequence[Run], catalogue: Catalogue) -> Priced | None:
     parts = np.array([len(group) for group in groups for _ in group], float)
     try:
         models = _models(calls, catalogue)
-        for place in np.flatnonzero(calls.counts):
-            if side := runs[place].metrics.get("side_cost_usd"):
-                bills[place] += _divided(side, runs[place], sides[place], models)
+        for index in np.flatnonzero(calls.counts):
+            if side := runs[index].metrics.get("side_cost_usd"):
+                bills[index] += _divided(side, runs[index], sides[index], models)
         shifts = _shifts(calls, sides[:, 3], parts, models)
     except ModelError:
         return None
@@ -280,10 +280,10 @@ def explorer(
     known = [(row, each) for row, each in bills if each is not None and each.bill.sum() > 0]
     if len(known) < len(bills) or not known:
         return
-    shown = [place for place in range(4) if any(each.bill[place] for _, each in known)]
+    shown = [index for index in range(4) if any(each.bill[index] for _, each in known)]
     lives = sorted({life for row in comparison.rows for life in _lifetimes(row, catalogue)})
     data = {
-        "classes": [[CLASSES[place], _COLOURS[place], _mean(known, place)] for place in shown],
+        "classes": [[CLASSES[index], _COLOURS[index], _mean(known, index)] for index in shown],
         "lifetimes": [None if math.isinf(life) else life for life in LIFETIMES] if lives else [],
         "replayed": AS_REPLAYED,
         "seconds": lives,
@@ -317,8 +317,8 @@ def _mean(known: Sequence[tuple[Row, Priced]], place: int) -> float | None:
 
 def _written(row: Row, each: Priced, colours: Mapping[str, str], shown: Sequence[int]) -> list[Any]:
     """A strategy as JSON: name, colour, whether it is a choice, its bill, and its shifts."""
-    shifts = [[_short(line[place]) for place in shown] for line in each.shifts]
-    bill = [_short(each.bill[place]) for place in shown]
+    shifts = [[_short(line[index]) for index in shown] for line in each.shifts]
+    bill = [_short(each.bill[index]) for index in shown]
     fixed = int(by_price(row.spec))
     return [clean(row.label), colours[row.spec], int(row.choice), bill, shifts, fixed]
 
@@ -332,12 +332,12 @@ def _table(
     known: Sequence[tuple[Row, Priced]], colours: Mapping[str, str], shown: Sequence[int]
 ) -> Table:
     """The replayed bill, the cheapest first."""
-    titles = {"cost_usd": "cost, USD", **{_DOLLARS[place]: CLASSES[place] for place in shown}}
+    titles = {"cost_usd": "cost, USD", **{_DOLLARS[index]: CLASSES[index] for index in shown}}
     keyed = (Column(title, key=key, meaning=METRICS[key].meaning) for key, title in titles.items())
     heads = (Column("strategy"), *keyed)
     rows = []
     for row, each in known:
-        values = [each.cost(), *(float(each.bill[place]) for place in shown)]
+        values = [each.cost(), *(float(each.bill[index]) for index in shown)]
         cells = [Cell(dollars(value), exact(value), plain(value)) for value in values]
         key = Key(colours[row.spec], meaning=clean(row.spec))
         rows.append(TableRow((Cell(row.label), *cells), "" if row.choice else "quiet", key))

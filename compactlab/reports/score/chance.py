@@ -54,7 +54,7 @@ class Chance:
         origin = {source.id for source in fact.origin}
         places = set().union(*(self._standing.get(id, ()) for id in origin))
         texts = []
-        for part, wording, copies in (self._foreign[place] for place in sorted(places)):
+        for part, wording, copies in (self._foreign[index] for index in sorted(places)):
             if not wording.says(fact).stated:
                 continue
             if any(_states(part.text[c.start : c.end], fact) for c in copies if c.ids & origin):
@@ -79,12 +79,12 @@ class Chance:
         By a Poisson process. If no other message states it, that counts as half a time; but not for
         a fact with a key (key and value seldom meet by chance), and not with too few messages.
         """
-        others = [place for id, place in self._original.items() if id not in origin]
-        words = sum(self._sizes[place] for place in others) / max(1, length)
+        others = [index for id, index in self._original.items() if id not in origin]
+        words = sum(self._sizes[index] for index in others) / max(1, length)
         unseen = 0.0 if fact.key or len(self._texts) * AS_LIKE < 1 else 0.5
         most, times = -math.log1p(-NOT_OFTEN) * words, 0
-        for place in others:
-            times += self._wordings[place].says(fact).stated
+        for index in others:
+            times += self._wordings[index].says(fact).stated
             if times > most:
                 return False, True
         return times + unseen <= -math.log1p(-SELDOM) * words, False
@@ -98,16 +98,16 @@ class Chance:
         scores: dict[int, float] = defaultdict(float)
         for word in dict.fromkeys(words_of(normal(sentence))):
             if word not in known:
-                for place in self._places[word]:
-                    scores[place] += self._rarity[word]
+                for index in self._places[word]:
+                    scores[index] += self._rarity[word]
         places = [self._original[id] for id in origin if id in self._original]
-        mine = max((scores[place] for place in places), default=0.0)
+        mine = max((scores[index] for index in places), default=0.0)
         others = [
-            place
-            for place in range(len(self._texts))
-            if all(abs(place - own) > 2 * _NEAR for own in places)
+            index
+            for index in range(len(self._texts))
+            if all(abs(index - own) > 2 * _NEAR for own in places)
         ]
-        return (1 + sum(scores[place] >= mine for place in others)) / (1 + len(others))
+        return (1 + sum(scores[index] >= mine for index in others)) / (1 + len(others))
 
     @cached_property
     def _sizes(self) -> list[int]:

@@ -41,9 +41,9 @@ def no_json(error: Exception, data: bytes) -> JsonError:
     at = _AT.search(str(error))
     if at is None:
         return JsonError(str(error))
-    place = int(at[1])
-    line = data.count(b"\n", 0, place) + 1
-    number = _NO_JSON.match(data, place - (data[place - 1 : place] == b"-"))
+    index = int(at[1])
+    line = data.count(b"\n", 0, index) + 1
+    number = _NO_JSON.match(data, index - (data[index - 1 : index] == b"-"))
     return JsonError(_no_number(number[0].decode()) if number else str(error), line)
 
 

@@ -91,15 +91,15 @@ class Buffer:
         edited = self.branch(stop, ())
         edited.stem = self.mark, min(changes)
         items, places = edited.items, sorted(changes)
-        for place in places:
-            items[place] = changes[place]
+        for index in places:
+            items[index] = changes[index]
         for weight, sums in edited.sums.items():
             before, more = self.sums[weight], 0
-            for place, following in pairwise([*places, stop]):
-                if place + 1 < len(sums):
-                    more += weight(items[place]) - (before[place + 1] - before[place])
+            for index, following in pairwise([*places, stop]):
+                if index + 1 < len(sums):
+                    more += weight(items[index]) - (before[index + 1] - before[index])
                     if more:
-                        span = slice(place + 1, following + 1)
+                        span = slice(index + 1, following + 1)
                         sums[span] = [known + more for known in sums[span]]
         return edited
 

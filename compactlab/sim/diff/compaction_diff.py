@@ -219,9 +219,9 @@ def sizes(messages: Sequence[Message], model: Model) -> list[int]:
     if model.strips_thinking and blocks.thoughts:
         last = len(messages) - 1
         turn = next((n for n in range(last, 0, -1) if messages[n].starts_turn), 0)
-        for place, message in enumerate(messages[:turn]):
+        for index, message in enumerate(messages[:turn]):
             if bare := blocks.thoughts.get(id(message)):
-                sizes_of_each[place] = sum(bare[1])
+                sizes_of_each[index] = sum(bare[1])
     return sizes_of_each
 
 
@@ -243,15 +243,15 @@ def paired(before: Sequence[Message], after: Sequence[Message]) -> list[Pair]:
     rows: list[Pair] = []
     waiting: list[Pair] = []
     done = 0
-    for place, twin in enumerate(twins):
+    for index, twin in enumerate(twins):
         if twin < 0:
-            waiting.append(Pair(None, place))
+            waiting.append(Pair(None, index))
             continue
         rows += (Pair(n, None) for n in range(done, twin) if n not in taken)
         done = max(done, twin + 1)
         rows += waiting
         waiting = []
-        rows.append(Pair(twin, place))
+        rows.append(Pair(twin, index))
     rows += (Pair(n, None) for n in range(done, len(before)) if n not in taken)
     return rows + waiting
 
@@ -276,10 +276,10 @@ def _twins(before: Sequence[Message], after: Sequence[Message]) -> list[int]:
         for n in range(len(before) - 1, same - 1, -1):
             if n not in taken:
                 named[before[n].id].append(n)
-        for place, twin in enumerate(twins):
+        for index, twin in enumerate(twins):
             if twin < 0:
-                mine = named.get(after[place].id)
-                twins[place] = mine.pop() if mine else -1
+                mine = named.get(after[index].id)
+                twins[index] = mine.pop() if mine else -1
     return twins
 
 
@@ -297,15 +297,15 @@ def blamed(lines: Sequence[DiffRow], fact: Fact) -> int:
     else the first one written by the strategy; else the first changed one.
     """
     origin = {source.id for source in fact.origin}
-    changed = [place for place, line in enumerate(lines) if line.fate not in STILL]
-    left = [(place, lines[place].message) for place in reversed(changed)]
-    for place, message in left:
+    changed = [index for index, line in enumerate(lines) if line.fate not in STILL]
+    left = [(index, lines[index].message) for index in reversed(changed)]
+    for index, message in left:
         if message is not None and message.id in origin:
-            return place
-    for place, message in left:
+            return index
+    for index, message in left:
         if message is not None and any(s.id in origin for p in message.parts for s in p.sources):
-            return place
-    written = (place for place in changed if lines[place].fate == "written")
+            return index
+    written = (index for index in changed if lines[index].fate == "written")
     return next(written, changed[0] if changed else 0)
 
 

@@ -133,13 +133,13 @@ class _Hidden(Mapping[str, Array]):
 
 def _shown(array: Array, redactor: Redactor, *, excerpt: bool = False) -> Array:
     texts = np.empty(len(array), object)
-    for place, value in enumerate(array.tolist()):
+    for index, value in enumerate(array.tolist()):
         if not excerpt:
-            texts[place] = redactor.within(value)
+            texts[index] = redactor.within(value)
         elif isinstance(value, str):
-            texts[place] = redactor.excerpt(value)
+            texts[index] = redactor.excerpt(value)
         else:
-            texts[place] = list(map(redactor.excerpt, value))
+            texts[index] = list(map(redactor.excerpt, value))
     return texts
 
 
@@ -186,9 +186,9 @@ def _renamed(messages: Rows | None, redactor: Redactor) -> dict[str, str]:
 
 
 def _under_names(array: Array, names: Mapping[str, str]) -> Array:
-    for place, value in enumerate(array):
+    for index, value in enumerate(array):
         if isinstance(value, str):
-            array[place] = names.get(value, value)
+            array[index] = names.get(value, value)
         else:
-            array[place] = [names.get(each, each) for each in value]
+            array[index] = [names.get(each, each) for each in value]
     return array

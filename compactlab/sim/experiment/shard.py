@@ -506,9 +506,9 @@ def _conversations(
     held: list[Counts] = []
     conversation = None
     forget()
-    for place, conversation in enumerate(source.conversations(timeout)):
-        if place < len(before):
-            recall(conversation, before[place])
+    for index, conversation in enumerate(source.conversations(timeout)):
+        if index < len(before):
+            recall(conversation, before[index])
         yield conversation
         held.append(counted(conversation))
         forget_counts()

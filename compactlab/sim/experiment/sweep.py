@@ -114,12 +114,12 @@ class Experiment:
         todo = list(shards(self._tasks(), timeout))
         for _, (runs, done) in workers.run(methodcaller("run", _with_shard), todo):
             for run in runs:
-                place = sources[run.source_key], run.place, conditions[run.condition]
-                runs_by_place[place] = run
+                index = sources[run.source_key], run.place, conditions[run.condition]
+                runs_by_place[index] = run
             if progress is not None:
                 progress(done)
         forget()
-        runs = [runs_by_place[place] for place in sorted(runs_by_place)]
+        runs = [runs_by_place[index] for index in sorted(runs_by_place)]
         return Results(runs, {**self.manifest(), "used": united(run.used for run in runs)})
 
     def run_into(

@@ -114,9 +114,9 @@ class _Texts:
         self.begins = [0, *accumulate(len(spans) + 1 for spans in self.spans)]
         numbers: dict[str, int] = {}
         row: list[int] = []
-        for place, (text, spans) in enumerate(zip(texts, self.spans, strict=True)):
+        for index, (text, spans) in enumerate(zip(texts, self.spans, strict=True)):
             row += (numbers.setdefault(text[a:b], len(numbers)) for a, b in spans)
-            row.append(-1 - place)
+            row.append(-1 - index)
         self.ids = np.array(row, dtype=np.int64)
 
     def words(self, number: int) -> list[int]:
@@ -205,9 +205,9 @@ class _Suffixes:
 def _covered(lengths: Sequence[int], words: Sequence[int], least: int) -> list[tuple[int, int]]:
     """Cover a text with runs, longest first; a run is cut where it overlaps a longer one."""
     runs = [
-        _weighed(place, place + length, words)
-        for place, length in enumerate(lengths)
-        if length and (not place or lengths[place - 1] <= length)
+        _weighed(index, index + length, words)
+        for index, length in enumerate(lengths)
+        if length and (not index or lengths[index - 1] <= length)
     ]
     heapify(runs)
     taken = bytearray(len(lengths))
@@ -385,7 +385,7 @@ class _Attribution:
             matched += size if equal else sum(run.words for run in runs)
             whole |= {self._index[equal.id]} if equal else set()
             for run in runs:
-                indices = {self._index[self._texts[place.text].id] for place in run.places}
+                indices = {self._index[self._texts[index.text].id] for index in run.places}
                 copied |= indices
                 whole |= indices if self._whole(run) else set()
         other = words - matched
@@ -428,7 +428,7 @@ class _Attribution:
                     Copy(
                         run.start - piece.start,
                         run.end - piece.start,
-                        frozenset(self._texts[place.text].id for place in run.places),
+                        frozenset(self._texts[index.text].id for index in run.places),
                     )
                     for run in piece.runs
                 )
@@ -452,12 +452,12 @@ class _Attribution:
         return replace(part, text=text, kind=kind, sources=sources)
 
     def _whole(self, run: Run) -> bool:
-        return any(self._texts[place.text].words == run.words for place in run.places)
+        return any(self._texts[index.text].words == run.words for index in run.places)
 
     def _sources(self, run: Run) -> Iterator[Source]:
-        for place in run.places:
-            text = self._texts[place.text]
-            yield Source(text.id, text.part, place.start, place.end)
+        for index in run.places:
+            text = self._texts[index.text]
+            yield Source(text.id, text.part, index.start, index.end)
 
     def _cut(self, text: str, piece: _Piece) -> tuple[Source, ...]:
         """Return the spans of the original text that a piece truncates.
@@ -537,8 +537,8 @@ def _same(original: Sequence[Message], context: Messages) -> dict[int, Message]:
     If several are equal, take the newest that keeps the order: contexts keep their ends.
     """
     places: dict[object, list[int]] = defaultdict(list)
-    for place, message in enumerate(original):
-        places[_content_of(message)].append(place)
+    for index, message in enumerate(original):
+        places[_content_of(message)].append(index)
     matches: dict[int, Message] = {}
     bound = len(original)
     for here in range(len(context) - 1, -1, -1):

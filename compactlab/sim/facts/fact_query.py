@@ -48,8 +48,8 @@ def senses(form: object) -> frozenset[object]:
     known = vocabulary().same
     found = known.get(str(form), frozenset()) | {form}
     if len(found) == 1 and isinstance(form, str) and len(form) > 8 and form.isalpha():
-        for place in range(4, len(form) - 3):
-            front, behind = form[:place], form[place:]
+        for index in range(4, len(form) - 3):
+            front, behind = form[:index], form[index:]
             ahead = known.get(front) or known.get(root(front.removesuffix("s")))
             if behind in known and ahead:
                 found = found | known[behind] | ahead

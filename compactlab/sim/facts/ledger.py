@@ -303,7 +303,7 @@ def ledger_of(conversation: Conversation) -> Ledger:
     """Return the ledger of a conversation; the last one is cached."""
     declared = bool(conversation.facts)
     facts, uses = (conversation.facts, conversation.needs) if declared else inferred(conversation)
-    number = {fact.id: place for place, fact in enumerate(facts)}
+    number = {fact.id: index for index, fact in enumerate(facts)}
     needs: dict[str, int] = defaultdict(int)
     for need in uses:
         needs[need.at] |= 1 << number[need.fact]

@@ -148,10 +148,10 @@ def bits(numbers: Iterable[int]) -> int:
     """
     held = bytearray()
     for number in numbers:
-        place = number >> 3
-        if place >= len(held):
-            held.extend(bytes(place + 1 - len(held)))
-        held[place] |= 1 << (number & 7)
+        index = number >> 3
+        if index >= len(held):
+            held.extend(bytes(index + 1 - len(held)))
+        held[index] |= 1 << (number & 7)
     return int.from_bytes(held, "little")
 
 
@@ -185,18 +185,18 @@ class _Path:
     def go_back(self, to: str) -> None:
         """Go back to a message, through the common ancestor."""
         missing = []
-        place = 0
+        index = 0
         while to:
-            before, place, is_call, words = self._known[to]
-            if len(self._way) >= place and self._way[place - 1][0] == to:
+            before, index, is_call, words = self._known[to]
+            if len(self._way) >= index and self._way[index - 1][0] == to:
                 break
             missing.append((to, is_call, words))
-            to, place = before, 0
-        for _, new in self._way[place:]:
+            to, index = before, 0
+        for _, new in self._way[index:]:
             for number in new:
                 self.first[number] = _NOWHERE
-        del self._way[place:]
-        while self.calls and self.calls[-1][1] > place:
+        del self._way[index:]
+        while self.calls and self.calls[-1][1] > index:
             self.calls.pop()
         for message in reversed(missing):
             self.go_on(*message)

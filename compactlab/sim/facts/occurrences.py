@@ -49,17 +49,17 @@ def occurrences(text: str, phrase: str) -> Iterator[int]:
     if not phrase:
         return
     path = "/" in phrase.strip("/")
-    place = text.find(phrase)
-    while place >= 0:
-        end = place + len(phrase)
-        front = text[max(0, place - 2) : place]
-        inside = front[-1:] == "/" and not (path and _absolute(text, place))
+    index = text.find(phrase)
+    while index >= 0:
+        end = index + len(phrase)
+        front = text[max(0, index - 2) : index]
+        inside = front[-1:] == "/" and not (path and _absolute(text, index))
         # A preceding sign, digit or letter only matters if the phrase starts with one.
         begins = phrase[0].isalnum() and (inside or _BEFORE.search(front))
         goes_on = phrase[-1].isalnum() and _AFTER.match(text, end)
         if not (begins or goes_on):
-            yield place
-        place = text.find(phrase, place + 1)
+            yield index
+        index = text.find(phrase, index + 1)
 
 
 def words_of(text: str) -> set[str]:

@@ -343,12 +343,12 @@ def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:  # no
 def _measured(found: list[Token]) -> list[Token]:
     """Join numbers with the scale, unit and currency after them."""
     done: list[Token] = []
-    place = 0
-    while place < len(found):
-        token = found[place]
-        place += 1
+    index = 0
+    while index < len(found):
+        token = found[index]
+        index += 1
         if token.kind == "number":
-            token, place = _grown(token, found, place)
+            token, index = _grown(token, found, index)
         done.append(token)
     return done
 

@@ -122,9 +122,9 @@ class StatementQuery:
         """Whether a word has no modifier before it that would change its meaning."""
         if home < 0:
             return False
-        for place, token in enumerate(self.flat):
-            if self.of[place] == home and not senses(token.form).isdisjoint(head):
-                front = self.flat[place - 1] if place and self.of[place - 1] == home else None
+        for index, token in enumerate(self.flat):
+            if self.of[index] == home and not senses(token.form).isdisjoint(head):
+                front = self.flat[index - 1] if index and self.of[index - 1] == home else None
                 if front is None or front.kind in ("mark", "number"):
                     return True
                 if front.low in vocabulary().empty or front.low in LINKS:
@@ -168,8 +168,8 @@ class StatementQuery:
         if all(not self.under.isdisjoint(word) for word in name):
             return [-1]
         clause: list[int] = []
-        for place in range(len(own)):
-            clause = [place] if self.segments[place].strong else [*clause, place]
+        for index in range(len(own)):
+            clause = [index] if self.segments[index].strong else [*clause, index]
             every = frozenset().union(self.under, *(own[n] for n in clause))
             if all(not every.isdisjoint(word) for word in name):
                 return [n for n in clause if any(not own[n].isdisjoint(word) for word in name)][-1:]
@@ -186,24 +186,24 @@ class StatementQuery:
                     yield start, end
 
     def _matches(self, value: tuple[Token, ...], start: int, shared: Collection[str]) -> int:
-        place, skipped = start, 0
+        index, skipped = start, 0
         for wanted in value:
-            while place < len(self.flat) and not alike(wanted, self.flat[place], shared):
-                token = self.flat[place]
+            while index < len(self.flat) and not alike(wanted, self.flat[index], shared):
+                token = self.flat[index]
                 if (
-                    place == start
+                    index == start
                     or skipped > 2
                     or not (token.kind == "mark" or token.low in vocabulary().empty)
                 ):
                     return 0
-                place += 1
+                index += 1
                 skipped += token.raw not in "-_|="
-            if place >= len(self.flat):
+            if index >= len(self.flat):
                 return 0
-            place += 1
-        if not value or self.flat[start].tied or self.flat[place - 1].ties:
+            index += 1
+        if not value or self.flat[start].tied or self.flat[index - 1].ties:
             return 0
-        return place
+        return index
 
     def _scattered(
         self, values: Iterable[tuple[Token, ...]], shared: Collection[str]
@@ -325,32 +325,32 @@ class StatementQuery:
     ) -> bool:
         """Whether a value belongs to a key."""
         start, end = spot
-        place = self.of[start]
+        index = self.of[start]
         if keys and max(start - max(keys), min(keys) - end) > WINDOW:
             return False
         if home < 0:
             # The key is in a heading: the item or cell may have a key of its own.
             return self.statement.row or not self._own_key(start)
-        if place == home:
+        if index == home:
             return self._nearest(keys, spot, [n for n in rivals if self.of[n] == home])
-        if place > home:
-            inside = self.segments[place].aside
+        if index > home:
+            inside = self.segments[index].aside
             between = [
-                n for n in range(home + 1, place + 1) if inside or not self.segments[n].aside
+                n for n in range(home + 1, index + 1) if inside or not self.segments[n].aside
             ]
-            if self._predicate(home, place, keys) or self._fronted(home, place, keys):
+            if self._predicate(home, index, keys) or self._fronted(home, index, keys):
                 return True
-            parted = self.segments[place]
+            parted = self.segments[index]
             if parted.joint == "," and self.segments[home].joint and parted.first in FINITE:
                 return False  # it continues the subject before an aside
             if not all(self._continues(n, spot) for n in between):
                 return False
-            before = [n for n in rivals if home <= self.of[n] < place]
-            return not before or self._bare(place, spot)
+            before = [n for n in rivals if home <= self.of[n] < index]
+            return not before or self._bare(index, spot)
         # Backwards: "Mark, who is release manager"; "Samira, our account manager".
-        if place != home - 1 or any(self.of[n] == home for n in rivals):
+        if index != home - 1 or any(self.of[n] == home for n in rivals):
             return False
-        together = self.segments[home].joint == "and" and self._bare(place, spot)
+        together = self.segments[home].joint == "and" and self._bare(index, spot)
         reported = REPORTS.search(self.segments[home].words) is not None
         return reported or together or self._relative(home, keys)
 

@@ -70,8 +70,8 @@ class _Layout:
     def statements(self) -> Iterator[Statement]:
         lines = self.text.split("\n")
         paragraph: list[str] = []
-        for place, line in enumerate(lines):
-            behind = lines[place + 1] if place + 1 < len(lines) else ""
+        for index, line in enumerate(lines):
+            behind = lines[index + 1] if index + 1 < len(lines) else ""
             special = _ROW.match(line) or _ITEM.match(line) or _HEADING.match(line)
             if special or not line.strip():
                 yield from self._sentences(" ".join(paragraph))
@@ -96,7 +96,7 @@ class _Layout:
                     yield from self._sentences(" ".join(paragraph))
                     paragraph = []
                 paragraph.append(line)
-                nearest = next((each for each in lines[place + 1 :] if each.strip()), "")
+                nearest = next((each for each in lines[index + 1 :] if each.strip()), "")
                 if (
                     len(line.split()) <= 8
                     and not line.rstrip().endswith((".", "!", "?"))
@@ -129,9 +129,9 @@ class _Layout:
             self.head = cells
             return
         heads = [*self.head, *[()] * len(cells)]
-        for place, cell in enumerate(cells):
-            if place and cell:
-                yield Statement((Segment(cell),), cells[0] + heads[place], row=True)
+        for index, cell in enumerate(cells):
+            if index and cell:
+                yield Statement((Segment(cell),), cells[0] + heads[index], row=True)
                 if cells[0]:
                     yield Statement((Segment(cells[0]),), cell + heads[0], row=True)
 
@@ -151,21 +151,21 @@ _SHORTENED = frozenset(
 def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
     """Split tokens into sentences."""
     start = 0
-    for place, token in enumerate(said):
-        last = place + 1 == len(said)
-        spaced = last or said[place + 1].start > token.end or said[place + 1].raw in "\"')]*"
+    for index, token in enumerate(said):
+        last = index + 1 == len(said)
+        spaced = last or said[index + 1].start > token.end or said[index + 1].raw in "\"')]*"
         ends = token.kind == "mark" and token.raw in ".!?…。" and (spaced or token.raw == "。")
-        if ends and token.raw == "." and place:
-            ends = said[place - 1].low not in _SHORTENED
+        if ends and token.raw == "." and index:
+            ends = said[index - 1].low not in _SHORTENED
         if ends and token.raw in "…" and not last:
-            ends = said[place + 1].raw[:1].isupper()
-        length = place - start
+            ends = said[index + 1].raw[:1].isupper()
+        length = index - start
         ends = ends or length >= LONGEST or (token.raw == ";" and 2 * length >= LONGEST)
         if ends or last:
-            if place >= start:
-                piece = said[start : place + 1]
+            if index >= start:
+                piece = said[start : index + 1]
                 yield Statement(segments(piece), context, token.raw == "?")
-            start = place + 1
+            start = index + 1
 
 
 _STRONG = frozenset({";", "but", "while", "whereas", "aber", "mais", "pero", "ma", "sondern"})
@@ -181,11 +181,11 @@ def segments(said: Tokens) -> tuple[Segment, ...]:
     found: list[Segment] = []
     piece: list[Token] = []
     joint, strong, depth = "", False, 0
-    for place, token in enumerate(said):
+    for index, token in enumerate(said):
         word = token.low
         cut = word in _STRONG or word in _WEAK
-        if token.raw == "-" and token.start and place:
-            cut = said[place - 1].end < token.start
+        if token.raw == "-" and token.start and index:
+            cut = said[index - 1].end < token.start
         if (
             cut
             and token.raw in "-\u2013\u2014]"

@@ -78,7 +78,7 @@ class _Reading:
     def lines(self) -> list[StatementQuery]:
         """The statements."""
         found: list[Statement | None] = [*statements(self.raw), None]
-        return [StatementQuery(one, found[place]) for place, one in enumerate(found[:-1], 1) if one]
+        return [StatementQuery(one, found[index]) for index, one in enumerate(found[:-1], 1) if one]
 
 
 # Several strategies keep the same texts, and each prompt is read several times.
@@ -166,11 +166,11 @@ class Wording:
         """Return what the text says about a fact that is known by its value only."""
         for value in values:
             wanted = normal(value)
-            place = next(occurrences(self._reading.text, wanted), None)
-            if place is None and "/" in wanted and self._ends(wanted):
-                place = 0
-            if place is not None:
-                near = self._reading.text[max(0, place - _NEAR) : place + len(wanted) + _NEAR]
+            index = next(occurrences(self._reading.text, wanted), None)
+            if index is None and "/" in wanted and self._ends(wanted):
+                index = 0
+            if index is not None:
+                near = self._reading.text[max(0, index - _NEAR) : index + len(wanted) + _NEAR]
                 return Spoken(True, True, True, revises and ORDERS.search(near) is not None)
         return SILENT
 
@@ -193,13 +193,13 @@ class Wording:
         keys = query.names + tuple((head,) for head in query.heads)
         if not self._has(keys):
             return False
-        for place, line in enumerate(self._reading.lines):
+        for index, line in enumerate(self._reading.lines):
             if any(line.homes(name) for name in keys):
                 near = [line]
-                if place + 1 < len(self._reading.lines) and self._reading.lines[place + 1].goes_on:
-                    near.append(self._reading.lines[place + 1])
-                if (place and line.goes_on) or (place and self._reading.lines[place - 1].goes_on):
-                    near.append(self._reading.lines[place - 1])
+                if index + 1 < len(self._reading.lines) and self._reading.lines[index + 1].goes_on:
+                    near.append(self._reading.lines[index + 1])
+                if (index and line.goes_on) or (index and self._reading.lines[index - 1].goes_on):
+                    near.append(self._reading.lines[index - 1])
                 if any(each.mentions(query, self._shared) for each in near):
                     return True
         return False

@@ -234,8 +234,8 @@ class _Places:
         if same < len(self._log):
             same, self._places = 0, {}
         self._log = log
-        for place, message in enumerate(log[same:], same):
-            self._places[message.id] = place
+        for index, message in enumerate(log[same:], same):
+            self._places[message.id] = index
         known = self._places
         return [
             known[part.sources[0].id]

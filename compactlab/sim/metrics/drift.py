@@ -240,10 +240,10 @@ class Context:
             self._system = system
             self._always = [lexicon.of_parts(system) for lexicon in self._lexicons]
         vectors = []
-        for place, lexicon in enumerate(self._lexicons):
+        for index, lexicon in enumerate(self._lexicons):
             added, taken = lexicon.of(come), lexicon.of(gone)
             counts = lexicon.counts(added) - lexicon.counts(taken)
-            counts[: self._counts[place].size] += self._counts[place]
-            self._counts[place] = counts
-            vectors.append(counts + lexicon.counts(self._always[place]))
+            counts[: self._counts[index].size] += self._counts[index]
+            self._counts[index] = counts
+            vectors.append(counts + lexicon.counts(self._always[index]))
         return vectors

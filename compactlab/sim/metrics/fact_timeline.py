@@ -51,8 +51,8 @@ class Ages:
 
     def within(self, limit: int) -> list[int]:
         """At each call, the facts last stated less than so long ago, by one of the limits."""
-        place = self.limits.index(limit)
-        return [age.recent[place] for age in self.at]
+        index = self.limits.index(limit)
+        return [age.recent[index] for age in self.at]
 
     def between(self, low: int, high: int | None) -> list[int]:
         """At each call, those last stated so long ago or longer, and less than that other limit."""
@@ -126,14 +126,14 @@ class _Walk:
         path.stated.append(self._stated(bits))
         new = bits & ~path.heard
         path.heard |= bits
-        for place in numbers(new):
-            path.first[self._pieces.get(place, place)] = path.now
+        for index in numbers(new):
+            path.first[self._pieces.get(index, index)] = path.now
 
     def _stated(self, bits: int) -> int:
         """The facts that origins are of."""
         facts = bits & self._facts
-        for place in numbers(bits & ~self._facts):
-            facts |= 1 << self._pieces[place]
+        for index in numbers(bits & ~self._facts):
+            facts |= 1 << self._pieces[index]
         return facts
 
     def age(self, answer: str) -> Age:
@@ -274,17 +274,17 @@ def fact_timeline(data: RunData) -> FactTimeline:
     """What became of the facts in a replay."""
     steps, known_states = data.trace.steps, []
     rounds_made, waiting = [], 0
-    for place, step in enumerate(steps):
+    for index, step in enumerate(steps):
         waiting += step.compaction
         if not step.recovery:
-            known_states.append(place)
+            known_states.append(index)
             rounds_made.append(waiting)
             waiting = 0
     return FactTimeline(
         data.ledger,
-        [steps[place] for place in known_states],
-        [data.states[place] for place in known_states],
-        [data.memory[place] for place in known_states],
+        [steps[index] for index in known_states],
+        [data.states[index] for index in known_states],
+        [data.memory[index] for index in known_states],
         rounds_made,
         data.model(steps[0].model).tokenizer if steps else Tokenizer(),
     )

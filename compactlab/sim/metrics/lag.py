@@ -77,7 +77,7 @@ def lag_of(ledger: Ledger, tokenizer: Tokenizer, answer: str, fact: int) -> int 
         Number of the fact in the ledger.
     """
     steps = lags(ledger, tokenizer).get(answer, {})
-    return next((LAGS[place] for place, facts in steps.items() if facts >> fact & 1), None)
+    return next((LAGS[index] for index, facts in steps.items() if facts >> fact & 1), None)
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Recall:
 
     def beyond(self, lag: int) -> tuple[int, int]:
         """The needs of this lag or more, and how many of them were met."""
-        place = LAGS.index(lag)
-        return sum(self.needs[place:]), sum(self.met[place:])
+        index = LAGS.index(lag)
+        return sum(self.needs[index:]), sum(self.met[index:])
 
 
 @shared
@@ -100,10 +100,10 @@ def recall(data: RunData) -> Recall:
     by_answer = lags(timeline.ledger, timeline.tokenizer)
     needs, met = [0] * len(LAGS), [0] * len(LAGS)
     for step, states in zip(timeline.steps, timeline.states, strict=True):
-        for place, facts in by_answer[step.answer].items():
+        for index, facts in by_answer[step.answer].items():
             known = facts & ~states.unknown if states.unknown else facts
-            needs[place] += known.bit_count()
-            met[place] += (known & states.kept).bit_count()
+            needs[index] += known.bit_count()
+            met[index] += (known & states.kept).bit_count()
     return Recall(needs, met)
 
 

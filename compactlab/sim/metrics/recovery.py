@@ -144,12 +144,12 @@ _Need = tuple[int, int, bool]
 
 def _wait(met: list[_Need], cut: int, following: int) -> int | None:
     before = [each for each in met[max(0, cut - _BEFORE) : cut] if each[0]]
-    after = [place for place in range(cut, following) if met[place][0]]
+    after = [index for index in range(cut, following) if met[index][0]]
     if not before or not after:
         return None
     usual = _share(before)
-    for place, first in enumerate(after):
-        window = [met[each] for each in after[place : place + _AGAIN]]
+    for index, first in enumerate(after):
+        window = [met[each] for each in after[index : index + _AGAIN]]
         if _share(window) >= usual:
             return first - cut
     return following - cut

@@ -157,10 +157,10 @@ class SideCalls:
         state = self.session.state
         unanswered = _unanswered(state.log[state.heard :])
         waiting = {message.id for message in unanswered}
-        place = len(view.messages)
-        while place and view.messages[place - 1].id in waiting:
-            place -= 1
-        live = View(view.system, view.messages[:place])
+        index = len(view.messages)
+        while index and view.messages[index - 1].id in waiting:
+            index -= 1
+        live = View(view.system, view.messages[:index])
         notes = self.summarizer.write(tuple(live.messages), request, host.model.tokenizer.text)
         self.created += 1
         time = unanswered[0].time if unanswered else host.now
@@ -174,7 +174,7 @@ class SideCalls:
         self.turns += turn
         log = state.log
         state.log = log.branch(len(log) - len(unanswered), [*turn, *unanswered])
-        return view.with_messages(view.messages.branch(place, [*turn, *view.messages[place:]]))
+        return view.with_messages(view.messages.branch(index, [*turn, *view.messages[index:]]))
 
     def _bill_turn(self, host: Host, live: View, request: TurnRequest, turn: list[Message]) -> None:
         """Bill a call for each of the agent's messages in an extra turn."""

@@ -277,7 +277,7 @@ class Front:
 
     def _edit(self, context: Messages, old: Sequence[int], left: int, wanted: int) -> int:
         """Handle a silent removal; return the tokens left for new messages."""
-        for message in (context[place] for place in old):
+        for message in (context[index] for index in old):
             self._whole.setdefault(id(message), (message, self._blocks.sizes(message)))
         self.edited = True
         self._edits += 1
@@ -294,15 +294,15 @@ class Front:
     def _counts(self, context: Messages, places: Iterable[int]) -> list[int]:
         """Return the tokens of messages in the prompt, where old thinking may be dropped."""
         blocks, bare = self._blocks, self._bare
-        both = ((place < bare, context[place]) for place in places)
+        both = ((index < bare, context[index]) for index in places)
         return [blocks.left(m) if without else blocks.tokens(m) for without, m in both]
 
     def _share(self, context: Messages, places: Sequence[int], whole: int) -> None:
         """Set the sizes of messages so that they sum to a total."""
         counts = self._counts(context, places)
-        for place, tokens in zip(places, proportional(whole, counts), strict=True):
-            self._blocks.set_size(context[place], tokens, bare=place < self._bare)
-            self._changed = min(self._changed, place)
+        for index, tokens in zip(places, proportional(whole, counts), strict=True):
+            self._blocks.set_size(context[index], tokens, bare=index < self._bare)
+            self._changed = min(self._changed, index)
 
     def _shrink(self, context: Messages, places: Sequence[int], by: int) -> int:
         """Shrink messages by an amount; return by how much they can shrink further."""

@@ -45,8 +45,8 @@ class Column:
         if numeric is not None:
             return np.fromiter(values, numeric, len(values))
         texts = np.empty(len(values), object)
-        for place, value in enumerate(values):  # numpy would make equal lists a matrix
-            texts[place] = list(value) if self.type == "texts" else value
+        for index, value in enumerate(values):  # numpy would make equal lists a matrix
+            texts[index] = list(value) if self.type == "texts" else value
         return texts
 
 

@@ -194,7 +194,7 @@ def _order(manifest: Mapping[str, Any]) -> Callable[[Run], tuple[int, int, int]]
     if "conditions" not in manifest:
         return lambda run: (0, 0, 0)
     sources, conditions = (
-        {key: place for place, key in enumerate(manifest[name])}
+        {key: index for index, key in enumerate(manifest[name])}
         for name in ("source_keys", "conditions")
     )
     return lambda run: (sources[run.source_key], run.place, conditions[run.condition])

@@ -413,9 +413,9 @@ class Store:
             try:
                 return some(slice(None), lenient=other)
             except ValueError as error:
-                for place, shard in enumerate(shards):  # find the damaged file
+                for index, shard in enumerate(shards):  # find the damaged file
                     try:
-                        some(slice(place, place + 1), lenient=other)
+                        some(slice(index, index + 1), lenient=other)
                     except ValueError as its_own:
                         raise self._damaged(table, shard, its_own) from None
                 raise self._damaged(table, shards[0], error) from None

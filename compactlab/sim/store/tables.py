@@ -107,13 +107,13 @@ def _causes(data: RunData) -> dict[str, list[int]]:
     """Return one column per cache-miss cause: missed tokens of the call and its summary calls."""
     steps = data.trace.steps
     columns: dict[str, list[int]] = {}
-    for place, step in enumerate(steps):
+    for index, step in enumerate(steps):
         for causes in (step.causes, *(call.causes for call in step.side)):
             for cause, tokens in causes.items():
                 column = columns.get(cause)
                 if column is None:
                     column = columns[cause] = [0] * len(steps)
-                column[place] += tokens
+                column[index] += tokens
     return {CACHE_MISS + cause: column for cause, column in columns.items()}
 
 
@@ -172,9 +172,9 @@ def _facts_of(data: RunData) -> Columns:
     states = data.states
     counted: dict[str, Any] = {
         f"calls_{name}": _Duration(len(facts)).follow(
-            moment.due & state[place] for moment, state in zip(moments, states, strict=True)
+            moment.due & state[index] for moment, state in zip(moments, states, strict=True)
         )
-        for place, name in enumerate(STATES)
+        for index, name in enumerate(STATES)
     }
     gone = (m.due & ~(s.kept | s.unknown) for m, s in zip(moments, states, strict=True))
     met = (m.needed & (s.kept | s.unknown) for m, s in zip(moments, states, strict=True))
@@ -544,15 +544,15 @@ def _lags_of(data: RunData) -> Columns:
         for _, each in recalls
     ]
     steps = [
-        (name, each, place)
+        (name, each, index)
         for (name, each), last in zip(recalls, lasts, strict=True)
-        for place in range(last)
+        for index in range(last)
     ]
     return {
         "summaries": [name for name, _, _ in steps],
-        "lag": [LAGS[place] for _, _, place in steps],
-        "needs": [each.needs[place] for _, each, place in steps],
-        "met": [each.met[place] for _, each, place in steps],
+        "lag": [LAGS[index] for _, _, index in steps],
+        "needs": [each.needs[index] for _, each, index in steps],
+        "met": [each.met[index] for _, each, index in steps],
     }
 
 

@@ -82,8 +82,8 @@ def placed(message: Message) -> tuple[Part, ...]:
     """Give each part its own index as source, because inserted parts shift them."""
     own = (Source(message.id),)
     return tuple(
-        msgspec.structs.replace(part, sources=(Source(message.id, place),))
+        msgspec.structs.replace(part, sources=(Source(message.id, index),))
         if part.kind == "verbatim" and part.sources == own
         else part
-        for place, part in enumerate(message.parts)
+        for index, part in enumerate(message.parts)
     )

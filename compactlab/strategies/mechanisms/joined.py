@@ -28,11 +28,11 @@ def pieces_of(message: Message, image: str | None = None) -> Iterator[Piece]:
     ``image`` is the text of an image; without it, images are skipped.
     """
     start = 0
-    for place, part in enumerate(message.parts):
+    for index, part in enumerate(message.parts):
         if part.type == "image" and image is None:
             continue
         text = image or "" if part.type == "image" else part.text
-        yield Piece(part, place, text, start)
+        yield Piece(part, index, text, start)
         start += utf16_length(text) + 1
 
 

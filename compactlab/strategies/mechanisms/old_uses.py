@@ -50,9 +50,9 @@ def pruned(messages: Messages, boundary: int) -> Messages:
 
 def _single(message: Message) -> Iterator[tuple[int, Part]]:
     """Yield results that consist of one text, with their numbers in the message."""
-    for place, result in enumerate(results_of(message)):
+    for index, result in enumerate(results_of(message)):
         if len(result) == 1:
-            yield place, result[0]
+            yield index, result[0]
 
 
 def _shorter(

@@ -30,9 +30,9 @@ def passages(messages: Iterable[Message], chars: int) -> Iterator[Passage]:
     ['one two\n', 'three four\n', 'five']
     """
     for message in messages:
-        for place, part in enumerate(message.parts):
+        for index, part in enumerate(message.parts):
             if part.kind == "verbatim" and part.type not in ("thinking", "image"):
-                yield from _pieces(message, place, part, chars)
+                yield from _pieces(message, index, part, chars)
 
 
 def _pieces(message: Message, place: int, part: Part, chars: int) -> Iterator[Passage]:

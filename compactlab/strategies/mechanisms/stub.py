@@ -94,8 +94,8 @@ def with_stubs(message: Message, say: Callable[[int, Result], str | None]) -> Me
         return msgspec.structs.replace(message, parts=(stub(results[0], text),))
     front = len(message.parts) - sum(map(len, results))
     parts: list[Part] = list(message.parts[:front])
-    for place, result in enumerate(results):
-        text = say(place, result)
+    for index, result in enumerate(results):
+        text = say(index, result)
         parts += result if text is None else (stub(result, text),)
     return with_parts(message, parts)
 
@@ -176,7 +176,7 @@ def is_erased(message: Message) -> bool:
 
 def with_erased(messages: Messages, places: Collection[int]) -> Messages:
     """Clear results of some messages; return the same messages if there are none to clear."""
-    return messages.replace({place: erased(messages[place]) for place in places})
+    return messages.replace({index: erased(messages[index]) for index in places})
 
 
 def output_tokens(message: Message) -> int:
@@ -205,8 +205,8 @@ def prunable(
     """
     exempt, places = frozenset(exempt), []
     total = gone = passed = 0
-    for place in range(len(messages) - 1, -1, -1):
-        message = messages[place]
+    for index in range(len(messages) - 1, -1, -1):
+        message = messages[index]
         passed += starts_turn(message)
         if passed < turns:
             continue
@@ -220,7 +220,7 @@ def prunable(
         total += tokens
         if total > protect:
             gone += tokens
-            places.append(place)
+            places.append(index)
     return places if gone > minimum else []
 
 

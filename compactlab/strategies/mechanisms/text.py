@@ -160,8 +160,8 @@ def speaker(message: Message) -> str:
 def spoken(message: Message) -> list[tuple[int, Part]]:
     """Return the prose parts of a message, with their indices."""
     return [
-        (place, part)
-        for place, part in enumerate(message.parts)
+        (index, part)
+        for index, part in enumerate(message.parts)
         if part.type == "text" and part.name != FRAME
     ]
 

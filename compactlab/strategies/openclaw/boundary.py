@@ -50,9 +50,9 @@ def cut_point(messages: Sequence[Message], keep: float, budget: Budget | None = 
     weigh = budget.weigh if budget else tokens
     cut, total = cuts[-1], 0.0
     allowed = frozenset(cuts)
-    for place in range(len(messages) - 1, -1, -1):
-        cut = place if place in allowed else cut
-        total += weigh(messages[place])
+    for index in range(len(messages) - 1, -1, -1):
+        cut = index if index in allowed else cut
+        total += weigh(messages[index])
         if total >= keep:
             break
     if budget:
@@ -66,14 +66,14 @@ def cut_point(messages: Sequence[Message], keep: float, budget: Budget | None = 
 def _fitting(messages: Sequence[Message], cut: int, allowed: frozenset[int], budget: Budget) -> int:
     """Return the longest tail that leaves room for a summary, or the shortest one that fits."""
     total, limit, found = 0.0, budget.most, len(messages)
-    for place in range(len(messages) - 1, cut - 1, -1):
-        total += budget.weigh(messages[place])
+    for index in range(len(messages) - 1, cut - 1, -1):
+        total += budget.weigh(messages[index])
         if total > limit:
             break
-        if place in allowed:
+        if index in allowed:
             if found == len(messages):
                 limit = max(total, budget.most - budget.reserve)
-            found = place
+            found = index
     return found
 
 

@@ -188,14 +188,14 @@ def cut_result(
     left = max(0, most - kept)
     scale = min(1, left / told) if told else 0
     parts = list(message.parts)
-    for place, part in enumerate(parts):
-        if part.type == "image" or small[place] or not sizes[place]:
+    for index, part in enumerate(parts):
+        if part.type == "image" or small[index] or not sizes[index]:
             continue
-        share = sizes[place] / (sum(sizes) - kept)
-        room = math.floor(notices[place] * scale + max(0, left - told) * share)
+        share = sizes[index] / (sum(sizes) - kept)
+        room = math.floor(notices[index] * scale + max(0, left - told) * share)
         found = cut_text(part.text, room, say, math.floor(least * share), weight)
         if found is not None:
-            parts[place] = _with(message, place, found)
+            parts[index] = _with(message, index, found)
     return msgspec.structs.replace(message, parts=tuple(parts))
 
 
@@ -223,19 +223,19 @@ def reduced(messages: Messages, window: float) -> Reduced:
     single = cap(window)
     sizes = {n: size for n, m in enumerate(messages) if (size := result_chars(m))}
     before, changed = sum(sizes.values()), dict[int, Message]()
-    for place, size in sizes.items():
+    for index, size in sizes.items():
         if size > single:
-            changed[place] = cut_result(messages[place], single, 0)
-            sizes[place] = result_chars(changed[place])
+            changed[index] = cut_result(messages[index], single, 0)
+            sizes[index] = result_chars(changed[index])
     most = together(window, single)
     needed = sum(sizes.values()) - most
     say = short_notice if most < len(sizes) * chars(notice(1)) else notice
     if len(sizes) > 1:
         for clear in (False, True):
-            for place, size in sizes.items():
+            for index, size in sizes.items():
                 if needed <= 0:
                     break
-                message = changed.get(place, messages[place])
+                message = changed.get(index, messages[index])
                 new = (
                     _cleared(message, size - needed)
                     if clear
@@ -243,7 +243,7 @@ def reduced(messages: Messages, window: float) -> Reduced:
                 )
                 saved = size - result_chars(new)
                 if saved > 0:
-                    changed[place], sizes[place] = new, size - saved
+                    changed[index], sizes[index] = new, size - saved
                     needed -= saved
     return Reduced(changed, before - sum(sizes.values()))
 
@@ -256,12 +256,12 @@ def _shorter(message: Message, size: int, needed: int, say: Notice) -> Message:
 def _cleared(message: Message, most: int) -> Message:
     """Replace a result's texts by a line, or by as much of it as there is room for."""
     parts, room = list(message.parts), max(0, most)
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         if part.type != "image":
             text = within(ELIDED, room)
             room -= chars(text)
             stub = changed_to("stub", part)
-            parts[place] = msgspec.structs.replace(
+            parts[index] = msgspec.structs.replace(
                 part, text=text, kind=stub, sources=sources_of([part]) if part.sources else ()
             )
     return msgspec.structs.replace(message, parts=tuple(parts))

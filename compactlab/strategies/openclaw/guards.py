@@ -171,13 +171,13 @@ def text_chars(message: Message) -> int:
 
 def _with_cuts(message: Message, cut: Callable[[Part], Cut | None]) -> Message:
     parts = list(message.parts)
-    for place, part in enumerate(parts):
+    for index, part in enumerate(parts):
         found = cut(part) if part.type != "image" and part.text else None
         if found is None:
             continue
-        piece = Piece(part, place, part.text, 0)
+        piece = Piece(part, index, part.text, 0)
         spans = spans_of([piece], found.first, found.last, utf16_length(part.text))
-        parts[place] = msgspec.structs.replace(
+        parts[index] = msgspec.structs.replace(
             part, text=found.text, kind=changed_to("truncated", part), sources=spans
         )
     return msgspec.structs.replace(message, parts=tuple(parts))
@@ -288,7 +288,7 @@ def guarded(
         return messages
     changed: dict[int, Message] = {}
     weights: dict[int, int] = {}
-    for place, message in enumerate(messages):
+    for index, message in enumerate(messages):
         if message.role != "tool":
             continue
         own = guarded_chars(message) + _RESULT_WEIGHT * details(message)
@@ -297,8 +297,8 @@ def guarded(
             sizes += guarded_chars(cut) - own
             own = guarded_chars(cut)
             if cut is not message:
-                changed[place] = cut
-        weights[place] = own
+                changed[index] = cut
+        weights[index] = own
     return messages.replace(
         changed | _removed(messages, weights, sizes - room.context, known, newest_first)
     )
@@ -330,15 +330,15 @@ def _removed(
 ) -> dict[int, Message]:
     """Replace results by a placeholder until enough characters are saved."""
     changed: dict[int, Message] = {}
-    for place in reversed(list(weights)) if newest_first else weights:
+    for index in reversed(list(weights)) if newest_first else weights:
         if needed <= 0:
             break
-        if weights[place] <= len(REMOVED):
+        if weights[index] <= len(REMOVED):
             continue
-        message = messages[place]
+        message = messages[index]
         stub = edits.of(message, ("removed",), partial(instead, message, REMOVED, "stub", ()))
-        changed[place] = stub
-        needed -= max(0, weights[place] - guarded_chars(stub))
+        changed[index] = stub
+        needed -= max(0, weights[index] - guarded_chars(stub))
     return changed
 
 
@@ -427,8 +427,8 @@ class OverflowTruncation(Strategy):
         return view.with_messages(
             view.messages.replace(
                 {
-                    place: cut_result(message, most, self.version)
-                    for place, message in enumerate(view.messages)
+                    index: cut_result(message, most, self.version)
+                    for index, message in enumerate(view.messages)
                     if text_chars(message) > most
                 }
             )

@@ -167,9 +167,9 @@ def split_turns(
     if not places:
         return messages, []
     calls = {p.call_id for n in places for p in messages[n].parts if p.type == "tool_call"} - {""}
-    for place in range(min(places), len(messages)):
-        if messages[place].role == "tool" and answers(messages[place]) in calls:
-            places.add(place)
+    for index in range(min(places), len(messages)):
+        if messages[index].role == "tool" and answers(messages[index]) in calls:
+            places.add(index)
     left = Messages(message for n, message in enumerate(messages) if n not in places)
     return repair(left, now).messages, [messages[n] for n in sorted(places)]
 

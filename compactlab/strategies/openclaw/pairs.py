@@ -268,14 +268,14 @@ class Mender:
             self._upto, self._seen, self._changed, self._same = 0, set(), False, True
         self._history = messages
         rules = _Rules(None, version, self.edits)
-        place, changed, same = self._upto, self._changed, self._same
+        index, changed, same = self._upto, self._changed, self._same
         answered: list[str] = []
-        for answer in _spans(messages[place:]):
+        for answer in _spans(messages[index:]):
             # The messages before an answer are final.
-            self._upto, self._changed, self._same = place, changed, same
+            self._upto, self._changed, self._same = index, changed, same
             self._seen.update(answered)
             span = rules.apply(answer, self._seen)
-            place, answered = place + len(answer), span.answered
+            index, answered = index + len(answer), span.answered
             changed, same = changed or span.changed, same and span.out == answer
         return same or not changed
 

@@ -326,16 +326,16 @@ class _Plan:
         given = [0] * _ASKS + [min(size, self._room(most)) for size in sizes[_ASKS:]]
         free = max(0, most - self.least - sum(given))
         total = sum(sizes[:_ASKS])
-        for place in range(_ASKS):
-            given[place] = free * sizes[place] // total if total else 0
+        for index in range(_ASKS):
+            given[index] = free * sizes[index] // total if total else 0
         rest = free - sum(given[:_ASKS])
-        for place in range(_ASKS):
-            more = min(rest, max(0, sizes[place] - given[place]))
-            given[place], rest = given[place] + more, rest - more
+        for index in range(_ASKS):
+            more = min(rest, max(0, sizes[index] - given[index]))
+            given[index], rest = given[index] + more, rest - more
         cut = any(size > units for size, units in zip(sizes, given, strict=True))
         blocks = []
-        for place, heading in enumerate(HEADINGS):
-            content = self._with_tail(place, self.contents[place].head(given[place]))
+        for index, heading in enumerate(HEADINGS):
+            content = self._with_tail(index, self.contents[index].head(given[index]))
             blocks.append(Cuts(self.body, (f"{heading}\n",)) + content if content.text else heading)
         front = [self.block] if self.block else []
         marks = [CUT_OFF.strip()] if cut else []

@@ -81,7 +81,7 @@ class MemoryRecall(Strategy):
         asked = host.log[current_turn(host.log) :][:1]
         query = " ".join(part.text for message in asked for _, part in spoken(message))
         places = ranked(query, [note.text for note in host.memory])[: self.max_results]
-        notes = [host.memory[place] for place in places]
+        notes = [host.memory[index] for index in places]
         texts = clamp([note.text for note in notes], self.max_injected_chars)
         shown = [pair for pair in zip(notes, map(whole, texts), strict=False) if pair[1]]
         return glued(view, _part(shown, host)) if shown else view

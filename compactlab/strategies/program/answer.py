@@ -142,13 +142,13 @@ class Exchange:
         kept = next((n for n, (item, m) in pairs if item != m.id), min(len(items), len(old)))
         times: Counter[bytes] = Counter()
         messages = []
-        for place, item in enumerate(items[kept:], kept):
+        for index, item in enumerate(items[kept:], kept):
             if isinstance(item, str):
                 messages.append(self._known(item, here))
                 continue
             if (item.id is None) == (item.role is None):
                 wrong = "neither id nor role" if item.id is None else "both id and role"
-                raise ValueError(f"answered messages[{place}] with {wrong}")
+                raise ValueError(f"answered messages[{index}] with {wrong}")
             key = encoded(item)
             times[key] += 1
             messages.append(self._once((key, times[key]), self._of(item, here, host)))
@@ -241,28 +241,28 @@ class Exchange:
             for part in message.parts
             if part.call_id
         }
-        messages: list[Message | None] = [same.get(place) for place in range(len(given))]
+        messages: list[Message | None] = [same.get(index) for index in range(len(given))]
         keys: list[tuple[Key, int]] = []
         times: Counter[Key] = Counter()
-        for place, draft in enumerate(given):
+        for index, draft in enumerate(given):
             times[draft.key] += 1
             keys.append((draft.key, times[draft.key]))
-            known = self._made.get(keys[place])
-            if messages[place] is None and known is not None and self._was_said(known):
-                messages[place] = known
+            known = self._made.get(keys[index])
+            if messages[index] is None and known is not None and self._was_said(known):
+                messages[index] = known
         drafted = [_restored(draft.message(host.now), calls) for draft in given]
-        for place, message in enumerate(drafted):
+        for index, message in enumerate(drafted):
             # A tool result comes from results of the same tool.
             result = calls.get(("tool_result", message.parts[0].call_id))
-            if messages[place] is None and message.role == "tool" and result is not None:
+            if messages[index] is None and message.role == "tool" and result is not None:
                 (found,) = attributed([result[1]], (), View((), Messages([message]))).view.messages
-                messages[place] = self._placed(keys[place], found, owners)
+                messages[index] = self._placed(keys[index], found, owners)
         if None in messages:
-            told = Messages(each or drafted[place] for place, each in enumerate(messages))
+            told = Messages(each or drafted[index] for index, each in enumerate(messages))
             # Inference may pick another of several equal messages; here the right one is known.
             context = attributed(old, view.system, View(view.system, told)).view
-            for place, found in enumerate(context.messages):
-                messages[place] = messages[place] or self._placed(keys[place], found, owners)
+            for index, found in enumerate(context.messages):
+                messages[index] = messages[index] or self._placed(keys[index], found, owners)
         return Messages(filter(None, messages))
 
     def _placed(self, key: Hashable, found: Message, owners: Mapping[str, Message]) -> Message:
@@ -279,8 +279,8 @@ class Exchange:
         Of equal messages, the newest that preserves the order is used: contexts keep their ends.
         """
         places: dict[Key, list[int]] = defaultdict(list)
-        for place, message in enumerate(old):
-            places[self._outline(message)].append(place)
+        for index, message in enumerate(old):
+            places[self._outline(message)].append(index)
         matches: dict[int, Message] = {}
         bound = len(old)
         for here in range(len(given) - 1, -1, -1):

@@ -199,9 +199,9 @@ def _uses(
 
 
 def _call(message: Message, call_id: str) -> int | None:
-    for place, part in enumerate(message.parts):
+    for index, part in enumerate(message.parts):
         if part.type == "tool_call" and part.call_id == call_id:
-            return place
+            return index
     return None
 
 

@@ -147,9 +147,9 @@ def _another(value: str, dice: random.Random) -> str:
     places = places or [n for n, c in enumerate(value) if c.isalpha()]
     if not places:
         return ""
-    place = dice.choice(places)
-    other = dice.choice([each for each in alphabet if each != value[place].lower()])
-    return value[:place] + other + value[place + 1 :]
+    index = dice.choice(places)
+    other = dice.choice([each for each in alphabet if each != value[index].lower()])
+    return value[:index] + other + value[index + 1 :]
 
 
 def _sources(fact: Fact, given: Container[str]) -> tuple[Source, ...]:

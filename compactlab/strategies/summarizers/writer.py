@@ -64,7 +64,7 @@ class Bound(Summarizer):
     @cached_property
     def place(self) -> dict[str, int]:
         """The index of each message in the script, by id."""
-        return {id: place for place, id in enumerate(self.ledger.messages)}
+        return {id: index for index, id in enumerate(self.ledger.messages)}
 
 
 # Topics worth keeping (section 6.4.3 of the Signet specification), by types of facts.

@@ -67,8 +67,8 @@ def said(turn: int, time: float, *, tools: bool) -> Iterator[tuple[str, Event]]:
     kinds = [("u", none, none, asks), ("m", none, none, len(f"reply {turn}"))]
     if tools:
         kinds[1:1] = [("c", call, none, 20), ("r", none, call, 20)]
-    for place, (letter, calls, results, chars) in enumerate(kinds):
-        moment = time + place
+    for index, (letter, calls, results, chars) in enumerate(kinds):
+        moment = time + index
         yield f"{letter}{turn}", Event(moment, f"inv{turn}", calls, results, 35 + chars, chars)
 
 

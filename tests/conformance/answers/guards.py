@@ -73,8 +73,8 @@ def context_guard(case: Case) -> Any:
 
     kept = guarded(history, case.input["contextWindowTokens"], details=details)
     changed = [
-        {"index": place, "message": _one_text(originals[place], new.parts[0].text)}
-        for place, (old, new) in enumerate(zip(history, kept, strict=True))
+        {"index": index, "message": _one_text(originals[index], new.parts[0].text)}
+        for index, (old, new) in enumerate(zip(history, kept, strict=True))
         if new is not old
     ]
     return {"changed": changed}

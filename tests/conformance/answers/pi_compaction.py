@@ -87,13 +87,13 @@ def preparation(case: Case) -> Any:
 
 def told(message: Message, originals: Sequence[Mapping[str, Any]], version: str) -> Any:
     """Write a message as the vectors do: by its entry, or what was made of an entry."""
-    place = int(message.id)
-    if originals[place]["type"] != "message":
-        made = {"$made": place, "tokens": estimate_pictured(message)}
-        return made if follows(version, "edits") else message_of(originals[place])
-    if message.parts == converted(originals[place]["message"], message.id).parts:
-        return {"$entry": place}
-    return {"$edited": place, "tokens": estimate_pictured(message)}
+    index = int(message.id)
+    if originals[index]["type"] != "message":
+        made = {"$made": index, "tokens": estimate_pictured(message)}
+        return made if follows(version, "edits") else message_of(originals[index])
+    if message.parts == converted(originals[index]["message"], message.id).parts:
+        return {"$entry": index}
+    return {"$edited": index, "tokens": estimate_pictured(message)}
 
 
 def compacted(originals: Sequence[Mapping[str, Any]]) -> bool:

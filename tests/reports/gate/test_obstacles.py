@@ -125,9 +125,9 @@ failed: 1 run not in the baseline\
 def test_a_run_that_fails_now_is_no_pass_and_one_that_always_did_is_told(two, fail, judged) -> None:
     def failing(*places: int) -> Results:
         results = two()
-        for place in places:
-            old = results.runs[place]
-            results.runs[place] = replace(fail(old.strategy, old.conversation), digest=old.digest)
+        for index in places:
+            old = results.runs[index]
+            results.runs[index] = replace(fail(old.strategy, old.conversation), digest=old.digest)
         return results
 
     for rules in ((), (CHANGE,), (PLACE,)):

@@ -205,9 +205,9 @@ def test_what_could_have_been_seen_is_told_in_the_unit_of_the_figure(
     calls = [10 + 3 * (number % 4) for number in range(12)]
     overflows = [number % 3 for number in range(12)]
     for run in after.runs:
-        place = NAMES.index(run.conversation)
-        run.metrics["calls"] = calls[place] + (run.seed - 2) * (metric == "calls")
-        run.metrics["overflows"] = overflows[place] + (run.seed - 2) / 10
+        index = NAMES.index(run.conversation)
+        run.metrics["calls"] = calls[index] + (run.seed - 2) * (metric == "calls")
+        run.metrics["overflows"] = overflows[index] + (run.seed - 2) / 10
         run.metrics["over_window"] = run.metrics["overflows"] / run.metrics["calls"]
     demand = Demand(Rule.parse(metric, rule), strategy=("sliding_window",))
     [finding] = judged(before, after, demand).findings

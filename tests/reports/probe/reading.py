@@ -46,8 +46,8 @@ def repeats(conversation: Conversation) -> Answering:
         read, _, _ = last.rpartition("\n\nYou are the assistant")
         places = [n for n, text in enumerate(texts) if text and read.endswith(text)]
         # What is said twice is known by what was said before.
-        place = max(places, key=lambda n: (texts[n - 1] == before, len(texts[n])))
-        call = next(part for part in messages[place + 1].parts if part.type == "tool_call")
+        index = max(places, key=lambda n: (texts[n - 1] == before, len(texts[n])))
+        call = next(part for part in messages[index + 1].parts if part.type == "tool_call")
         return f'I go on.\n{{"tool": "{call.name}", "arguments": {call.text}}}'
 
     return answer

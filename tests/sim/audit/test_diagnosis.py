@@ -220,14 +220,14 @@ def test_chance_knows_thousands() -> None:
 def diagnosed(client: Client, which: int, reason: str) -> Client:
     """The same log, in which the provider gives a reason for a miss of one of its calls."""
     answers = [
-        (place, event)
-        for place, event in enumerate(client.events)
+        (index, event)
+        for index, event in enumerate(client.events)
         if isinstance(event, Message) and event.call is not None
     ]
-    place, answer = answers[which]
+    index, answer = answers[which]
     assert answer.call is not None
     call = msgspec.structs.replace(answer.call, diagnosis=Diagnosis(reason, 9))
-    client.events[place] = msgspec.structs.replace(answer, call=call)
+    client.events[index] = msgspec.structs.replace(answer, call=call)
     return client
 
 

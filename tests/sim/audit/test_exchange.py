@@ -69,10 +69,10 @@ def test_what_was_broken_off_was_sent_nonetheless() -> None:
 
 def test_a_call_without_usage_was_sent_too() -> None:
     client = Client().turn(2)
-    for place, usage in ((1, None), (3, Usage())):
-        event = client.events[place]
+    for index, usage in ((1, None), (3, Usage())):
+        event = client.events[index]
         call = msgspec.structs.replace(event.call, usage=usage)  # type: ignore[union-attr]
-        client.events[place] = msgspec.structs.replace(event, call=call)  # type: ignore[type-var]
+        client.events[index] = msgspec.structs.replace(event, call=call)  # type: ignore[type-var]
     assert read(client) == []
     [found] = read(client.turn(1))
     assert [len(broken.context) for broken in found.uncounted] == [1, 3]

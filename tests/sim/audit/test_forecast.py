@@ -232,12 +232,12 @@ def test_a_compaction_and_then_a_broken_off_answer_count_in_their_order() -> Non
 
 def test_a_lifetime_that_is_told_once_goes_on() -> None:
     client = usual(ttl="1h").turn().turn()
-    for place in (9, 11):
-        answer = client.events[place]
+    for index in (9, 11):
+        answer = client.events[index]
         assert isinstance(answer, Message)
         assert answer.call
         silent = msgspec.structs.replace(answer.call, ttl="")
-        client.events[place] = msgspec.structs.replace(answer, call=silent)
+        client.events[index] = msgspec.structs.replace(answer, call=silent)
     assert are_right(client.wait(1_000).turn())
 
 

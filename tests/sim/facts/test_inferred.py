@@ -36,7 +36,7 @@ def needed(talk: Conversation) -> set[tuple[str, str]]:
 def later(*said: str, name: str, said_by: str = "user") -> bool:
     """Whether an answer needs a name that was said before a few other things were."""
     first = say("u0", f"Mind {name}.") if said_by == "user" else result("t0", "c0", name)
-    others = [say(f"u{place}", text) for place, text in enumerate(said, 1)]
+    others = [say(f"u{index}", text) for index, text in enumerate(said, 1)]
     return (name, "a1") in needed(script(first, *others, answer("a1", f"As for {name}: done.")))
 
 
@@ -198,13 +198,13 @@ EVENTS = st.lists(st.tuples(st.sampled_from(["user", "tool", "agent"]), TEXTS), 
 
 def drawn(events: list[tuple[str, str]]) -> Conversation:
     made: list[Message] = []
-    for place, (who, text) in enumerate(events):
+    for index, (who, text) in enumerate(events):
         if who == "agent":
-            made.append(answer(f"m{place}", text))
+            made.append(answer(f"m{index}", text))
         elif who == "tool":
-            made += [calls(f"c{place}", f"c{place}"), result(f"m{place}", f"c{place}", text)]
+            made += [calls(f"c{index}", f"c{index}"), result(f"m{index}", f"c{index}", text)]
         else:
-            made.append(say(f"m{place}", text))
+            made.append(say(f"m{index}", text))
     return script(*made)
 
 

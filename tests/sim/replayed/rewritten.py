@@ -36,21 +36,21 @@ def summed_up(messages: list[Message], rng: random.Random) -> Message:
 def rewrite(view: View, host: Host) -> View:
     """Drop, cut, sum up, swap, double or add messages, or change the system prompt."""
     rng, messages = host.rng(f"{len(host.log)} {host.phase}"), list(view.messages)
-    deed, place = rng.randrange(10), rng.randrange(len(messages) + 1)
+    deed, index = rng.randrange(10), rng.randrange(len(messages) + 1)
     if deed == 0:
-        del messages[:place]
+        del messages[:index]
     elif deed == 1:
-        del messages[place : place + 1]
+        del messages[index : index + 1]
     elif deed == 2:
-        messages[:place] = [summed_up(messages[:place], rng)]
-    elif deed == 3 and place < len(messages):
-        messages[place] = shortened(messages[place], rng)
+        messages[:index] = [summed_up(messages[:index], rng)]
+    elif deed == 3 and index < len(messages):
+        messages[index] = shortened(messages[index], rng)
     elif deed == 4:
-        messages.insert(place, summed_up(messages, rng))
+        messages.insert(index, summed_up(messages, rng))
     elif deed == 5:
         rng.shuffle(messages)
     elif deed == 6 and messages:
-        messages.insert(place, rng.choice(messages))
+        messages.insert(index, rng.choice(messages))
     elif deed == 7:
         text = rng.choice(SAID)
         return view.with_system(Part("text", text, "summary", (Source(host.log[0].id),)))

@@ -28,9 +28,9 @@ def recounted_need(trace: Any, script: Any, actions: int = 5) -> float | None:
     """From whole prompts, with plain sets of words."""
     met = wanted = 0
     for step, prompt in zip(trace.steps, trace.prompts(), strict=True):
-        place = next(i for i, m in enumerate(script.messages) if m.id == step.answer)
-        ahead = [m for m in script.messages[place:] if m.call is not None][:actions]
-        before = [*script.system, *(p for m in script.messages[:place] for p in m.parts)]
+        index = next(i for i, m in enumerate(script.messages) if m.id == step.answer)
+        ahead = [m for m in script.messages[index:] if m.call is not None][:actions]
+        before = [*script.system, *(p for m in script.messages[:index] for p in m.parts)]
         said = frozenset().union(*(words(part.text) for part in before))
         needed = frozenset().union(*map(used, ahead)) & said
         shown = [*step.system, *(part for message in prompt for part in message.parts)]

@@ -175,12 +175,12 @@ def check_compactions(found: Replayed) -> None:
     at = [n for n, step in enumerate(steps) if step.compaction and n]
     assert rows["call"] == [n + 1 for n in at]
     names = set(found["messages"]["message"])
-    for place, n in enumerate(at):
-        row = {name: rows[name][place] for name in TABLES["compactions"].columns}
+    for index, n in enumerate(at):
+        row = {name: rows[name][index] for name in TABLES["compactions"].columns}
         assert row["tokens_before"] == steps[n - 1].usage.prompt
         assert row["tokens_after"] == steps[n].usage.prompt
         assert row["cache_miss_tokens"] == steps[n].usage.prompt - steps[n].usage.cache_read
-        until = at[place + 1] if place + 1 < len(at) else len(steps)
+        until = at[index + 1] if index + 1 < len(at) else len(steps)
         assert row["calls_to_next"] == until - n
         before, after = (Counter(map(id, prompts[i])) for i in (n - 1, n))
         moved = (row["messages_removed"] - (before - after).total(),

@@ -140,10 +140,10 @@ def test_only_results_change_and_none_of_the_newest_few(moment, script, window):
     messages = moment(script, size=1000).messages
     then = prune(messages, SMALL, window)
     answers = [n for n, message in enumerate(messages) if message.role == "assistant"]
-    for place, (one, other) in enumerate(zip(messages, then, strict=True)):
+    for index, (one, other) in enumerate(zip(messages, then, strict=True)):
         assert (one.id, one.role, one.time) == (other.id, other.role, other.time)
         changed = one is not other
-        assert not changed or (one.role == "tool" and place < answers[-1])
+        assert not changed or (one.role == "tool" and index < answers[-1])
         assert context_chars(other) <= context_chars(one)
     assert (then is messages) == (list(then) == list(messages))
 

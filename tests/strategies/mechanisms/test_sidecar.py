@@ -195,9 +195,9 @@ def test_lines_of_scenarios_hardly_ever_repeat():
     for source in sources([f"{name}(tokens=20000)" for name in sorted(SCENARIOS)])[0]:
         for told in source.conversations():
             state = Sidecar(0, (), NOW)
-            for place, message in enumerate(told.messages):
+            for index, message in enumerate(told.messages):
                 if message.starts_turn:
-                    state = update(state, told.messages[:place], NOW, max_items=math.inf)
+                    state = update(state, told.messages[:index], NOW, max_items=math.inf)
             lines += len(state.items)
             repeated += sum(one == other for one, other in pairwise(texts(state)))
     assert (lines, repeated) == snapshot((792, 0))
