@@ -104,6 +104,8 @@ READ = (
     "better is ahead, as bad as the last (sign-flip tests at 5 %, after Holm). Rows whose ranges "
     "overlap are not told apart. Not at this window: some prompt exceeds it, or the API would "
     "reject some.",
+    f"Recall of {name(UNREADABLE)}, and of {name('codex')} under OpenAI's models, leaves out what "
+    "the provider's item may hold, which nobody can read: it is not to be compared.",
 )
 
 
@@ -390,15 +392,12 @@ def remarks(compared: Mapping[str, Any]) -> Iterator[str]:
             f"Lower bound: sending only the current turn would cost {keep_none['usd']:.2f} USD a "
             f"session and recall {show(keep_none['recall'][0], 'share')}."
         )
-    if as_recorded := by_label.get("as_recorded"):
+    as_recorded = by_label.get("as_recorded")
+    if as_recorded and compared["model"] == "recorded":
         yield (
             f"As recorded: {as_recorded['usd']:.2f} USD a session, without its summaries, whose "
             "cost logs do not hold."
         )
-    yield (
-        f"Recall of {name(UNREADABLE)}, and of {name('codex')} under OpenAI's models, leaves out "
-        "what the provider's item may hold, which nobody can read: it is not to be compared."
-    )
     over = [row for row in compared["rows"] if is_choice(row) and not row["usable"]]
     if over:
         named = [
