@@ -270,7 +270,7 @@ def table(compared: Mapping[str, Any], *, with_family: bool) -> Table:
     head = f"recall \N{GREATER-THAN OR EQUAL TO}{compared['distance'] // 1000}k"
     columns = [
         Column("strategy", words=True),
-        *[Column("family", words=True)] * with_family,
+        *[Column("family")] * with_family,
         column("USD a session"), column(f"against {REFERENCE}"), column("with recovery, USD"),
         column(head, "higher"), column("hit rate", "higher"), column("worst write"),
         column("compactions"), column("of little gain"), column("stall, s"),
@@ -329,7 +329,7 @@ def figures(row: Mapping[str, Any]) -> Iterator[Cell]:
 def ranked(row: Mapping[str, Any], metric: str) -> Cell:
     """A range of ranks, or that there is none."""
     if not row["usable"]:
-        return Cell("not at this window")
+        return Cell(NONE if metric.startswith("recall") else "not at this window")
     if row["label"] == UNREADABLE and metric.startswith("recall"):
         return Cell("unknown")
     first, last = row["ranks"][metric]
