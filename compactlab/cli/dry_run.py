@@ -8,7 +8,7 @@ from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from compactlab.cli.output import say
 from compactlab.cli.progress import lasting
@@ -74,10 +74,12 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
     forget()  # answers that summarisers cached before, which would not be counted
     encoding("o200k_base")  # not counted as the first run's time
     budget = replace(BUDGET, seconds=_LONGER * BUDGET.seconds) if stand_ins else BUDGET
-    whole, opened = _work(todo), [_lighter(shard) for shard in todo]
+    whole, opened = _work(todo), [_with(shard, controls=(), loop=None) for shard in todo]
     # Closed loops ask models for more, so these are replayed, but in all no longer than open ones.
-    limit = _work(opened) if stand_ins else budget.share * whole
-    lighter = [_lighter(shard, loops=True) for shard in todo] if stand_ins else opened
+    # Otherwise they do not count: where nothing is missed they never close, and cost nothing.
+    certain = _work(_with(shard, loop=None) for shard in todo)
+    limit = _work(opened) if stand_ins else budget.share * certain
+    lighter = [_with(shard, controls=()) for shard in todo] if stand_ins else opened
     tried = _try(lighter, timeout, budget, limit)
     if text := _troubles(tried, planned):
         say(f"\n{text}\n", styled=True)
@@ -90,14 +92,13 @@ def _work(shards: Iterable[Shard]) -> int:
     return sum(shard.work for shard in shards)
 
 
-def _lighter(shard: Shard, *, loops: bool = False) -> Shard:
-    """The same runs without null summarisers, and in the open loop alone unless ``loops``."""
+def _with(shard: Shard, **changes: Any) -> Shard:
+    """The same runs with other settings, such as without null summarisers."""
 
-    def alone(condition: Condition) -> Condition:
-        loop = condition.setting.loop if loops else None
-        return replace(condition, setting=replace(condition.setting, controls=(), loop=loop))
+    def changed(condition: Condition) -> Condition:
+        return replace(condition, setting=replace(condition.setting, **changes))
 
-    tasks = (replace(t, conditions=tuple(map(alone, t.conditions))) for t in shard.tasks)
+    tasks = (replace(t, conditions=tuple(map(changed, t.conditions))) for t in shard.tasks)
     return replace(shard, tasks=tuple(tasks))
 
 
