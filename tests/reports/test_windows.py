@@ -10,6 +10,7 @@ import compactlab
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.analysis.windows import sweeps
 from compactlab.reports.page.brief import brief, brief_markdown
+from compactlab.reports.page.page import page
 from compactlab.reports.render.text import NONE
 from compactlab.sim.store.results import Results
 
@@ -69,3 +70,24 @@ def test_models_have_a_table_each() -> None:
     )
     text = brief(results)
     assert text.count("windows of 40k and 60k tokens") == 2
+
+
+def test_a_page_of_windows_ranks_by_window_and_speaks_of_no_models() -> None:
+    text = page(swept())
+    assert "Ranks by window" in text
+    assert "better depends on the window." in " ".join(text.split())
+    assert "differ only in the model" not in text
+
+
+def test_a_window_that_is_the_models_own_is_not_called_narrowed() -> None:
+    results = compactlab.run(SESSION, "codex", window=200_000, controls=False, loop="open")
+    assert brief(results).startswith("Model claude-sonnet-4-5; window 200,000 tokens; 1 strategy")
+
+
+def test_who_counts_turns_says_why_it_exceeds_the_window_and_what_helps() -> None:
+    results = compactlab.run(
+        SESSION, ["turn_slice", "pi"], window=40_000, controls=False, loop="open"
+    )
+    text = " ".join(brief(results).split())
+    assert "of calls: it counts turns, not tokens; auto_compact + turn_slice fits" in text
+    assert text.count("counts turns") == 1
