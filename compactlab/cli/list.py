@@ -129,11 +129,11 @@ def model_report(models: Sequence[Listed]) -> Document:
 def _endings(models: Sequence[Listed]) -> Iterator[str]:
     """Prices that end on a day, and promotions that may."""
     known = [f"{row['price_until']} {row['name']}" for row in models if row["price_until"]]
-    told = [f"{row['promised_until']} {row['name']}" for row in models if row["promised_until"]]
+    promised = [f"{row['promised_until']} {row['name']}" for row in models if row["promised_until"]]
     if known:
         yield f"Prices end after: {', '.join(sorted(known))}."
-    if told:
-        yield f"Promotional at least until: {', '.join(sorted(told))}."
+    if promised:
+        yield f"Promotional at least until: {', '.join(sorted(promised))}."
 
 
 def _cells(row: Listed) -> Sequence[str]:

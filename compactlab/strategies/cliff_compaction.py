@@ -56,11 +56,11 @@ def digested(messages: Sequence[Message], rule: CliffCompaction) -> Digest | Non
     kept = [message for step in steps[len(old) :] for message in step]
     if head + 1 + len(kept) >= len(messages) or all(m.role != "assistant" for m in messages):
         return None
-    pieces = [piece for step in old for message in step for piece in told(message, rule)]
+    pieces = [piece for step in old for message in step for piece in pieces_of(message, rule)]
     return Digest(head, _joined(pieces, BETWEEN), kept)
 
 
-def told(message: Message, rule: CliffCompaction) -> list[list[Part]]:
+def pieces_of(message: Message, rule: CliffCompaction) -> list[list[Part]]:
     """Return what a digest says of a message, in pieces: as ``summarize_message``."""
     texts = [n for n, part in enumerate(message.parts) if part.type == "text"]
     if is_summary(message):
@@ -100,8 +100,8 @@ def _joined(pieces: list[list[Part]], between: str) -> list[Part]:
 def _quoted(message: Message, places: list[int], most: int) -> list[Part]:
     """Quote parts as prose, without blanks around them, and at most so many characters (0: all)."""
     parts, user = placed(message), message.role == "user"
-    told = {n: _NOTIFICATION.sub("", parts[n].text) if user else parts[n].text for n in places}
-    texts = {n: text for n, text in told.items() if text.strip()}
+    cleaned = {n: _NOTIFICATION.sub("", parts[n].text) if user else parts[n].text for n in places}
+    texts = {n: text for n, text in cleaned.items() if text.strip()}
     whole = "\n".join(texts.values()).strip()
     left = most if most and len(whole) > most else len(whole)
     quoted: list[Part] = []

@@ -74,15 +74,15 @@ def edited(messages: Messages, rule: InspectCompaction) -> Messages:
 
 
 def _answer(message: Message, gone: Sequence[Use], *, thinks: bool) -> Message:
-    """Return an answer without calls that go, and, if told so, without thinking."""
+    """Return an answer without some calls and, unless ``thinks``, without thinking."""
     calls = {id(use.call): use.call for use in reversed(gone)}
-    told = [p for p in message.parts if id(p) not in calls and (thinks or p.type != "thinking")]
+    left = [p for p in message.parts if id(p) not in calls and (thinks or p.type != "thinking")]
     own = [call for key, call in calls.items() if key in {id(p) for p in message.parts}]
     notes = [
         Part("text", f"[{call.name}: call and result removed]", "stub", call.sources, call.name)
         for call in own
     ]
-    return with_parts(message, [*told, *notes]) if told or notes else message
+    return with_parts(message, [*left, *notes]) if left or notes else message
 
 
 def _cleared(message: Message, places: set[int]) -> Message:
@@ -237,10 +237,10 @@ class InspectCompaction(Strategy):
         if not new:
             return view
         previous = tuple(p for m in said[start : start + 1] if is_summary(m) for p in m.parts)
-        told = transcript([*view.messages[:front], *said[start:]])
+        shown = transcript([*view.messages[:front], *said[start:]])
         most = host.model.max_output or _MAX_TOKENS
         sources = tuple(part for part in previous if part.sources)
-        request = SummaryRequest(tuple(new), most, sources, INSTRUCTIONS, told, "fresh")
+        request = SummaryRequest(tuple(new), most, sources, INSTRUCTIONS, shown, "fresh")
         summary = host.summarize(view, request)
         if not summary:
             return view

@@ -116,8 +116,8 @@ class UserRules(Strategy):
         if not parts:
             return view.with_messages(left)
         lines = [piece for n, part in enumerate(parts, 1) for piece in (frame(f"\n{n}. "), part)]
-        told = (frame(LEAD), *lines)
-        block = Message(id, "user", told, host.now, meta=True, origin=RULES)
+        listed = (frame(LEAD), *lines)
+        block = Message(id, "user", listed, host.now, meta=True, origin=RULES)
         at = unanswered(left)
         return view.with_messages(left.branch(at, [block, *left[at:]]))
 

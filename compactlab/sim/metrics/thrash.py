@@ -223,8 +223,8 @@ def fired_early(data: RunData) -> float | None:
 
     For each compaction: the tokens that the strategy took its context to have when it decided, less
     those that it had by the model's own count, without thinking that the model drops. Agents know
-    the usage of the last call, and estimate what came since by its characters; whoever looks at the
-    usage alone does not see what came since, and is late. A margin that is added to an estimate
+    the usage of the last call, and estimate what came since by its characters; one that looks at
+    the usage alone does not see what came since, and is late. A margin that is added to an estimate
     counts as part of it; one that is taken off the trigger does not. Compactions of refused
     requests are not counted, as their size started them. None without compactions, and for
     strategies that count exactly, act by something else, or do not say what they believe.

@@ -162,8 +162,8 @@ class Host:
     def believe(self, tokens: float, view: View) -> None:
         """Say how large the calling strategy takes a context to be when it decides to compact it.
 
-        If it then compacts, the estimate is held against the tokens of that context: the metric
-        ``fired_early``. Who counts with :meth:`count` believes no estimate.
+        If it then compacts, the estimate is compared with the tokens of that context: the metric
+        ``fired_early``. A strategy that counts with :meth:`count` has no estimate.
 
         Parameters
         ----------

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from compactlab.sim.core.message import SUMMARY, Message, verbatim
-from compactlab.strategies.cliff_compaction import CliffCompaction, digested, told
+from compactlab.strategies.cliff_compaction import CliffCompaction, digested, pieces_of
 from tests.conformance.answers import Answer
 from tests.conformance.busy import under
 from tests.conformance.vectors import Case
@@ -49,7 +49,7 @@ ANSWERS = [
     Answer(
         "cliffcompaction.cliff.compact",
         compact,
-        (digested, told),
+        (digested, pieces_of),
         under("cliff_compaction(trigger=6000)"),
     )
 ]
