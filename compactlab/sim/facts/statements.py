@@ -49,13 +49,44 @@ _ITEM = re.compile(r"(\s*)(?:[-*\u2022+]|\d{1,2}[.)])\s+(.*)")
 _TICK = re.compile(r"\[([ xX])\]\s+(.*)")
 _ROW = re.compile(r"\s*\|(.*?)\|?\s*\Z")
 _RULE = re.compile(r"[\s|:-]+\Z")
+_BLANKS = re.compile(r"(?<=\S)\s+")
+_LEADER = re.compile(r" \.{3,} (?=\S)| ?\.{5,} ?(?=\S)")  # "rent ..... 900 EUR"
 _ENDS = re.compile(r"[.!?:;|)\]\"]\s*\Z")
 _OPEN = re.compile(r"(?:[:=,(]|->|\b(?:is|are|to|of|the|a|in|on|at|for|and|or|with))\s*\Z", re.I)
 
 
 def statements(text: str) -> list[Statement]:
     """Split a text into statements."""
-    return list(_Layout(_STRUCK.sub(r"(formerly \1),", text)).statements())
+    text = _STRUCK.sub(r"(formerly \1),", unwrapped(text))
+    return list(_Layout(_LEADER.sub(": ", text)).statements())
+
+
+NARROWEST = 28  # characters of the longest line of a text that may have been wrapped
+
+
+def unwrapped(text: str) -> str:
+    """Join the lines of paragraphs and items that were cut to fit a width, and runs of blanks.
+
+    Examples
+    --------
+    >>> unwrapped("- The nightly copy is kept by  Mr Okafor in\\n  Kassel\\n- no more")
+    '- The nightly copy is kept by Mr Okafor in Kassel\\n- no more'
+    """
+    lines = [_BLANKS.sub(" ", line).rstrip() for line in text.expandtabs(4).splitlines()]
+    plain = [" " in line.strip() and not _set_apart(line) for line in lines]
+    width = max((len(line) for line, ok in zip(lines, plain, strict=True) if ok), default=0)
+    done: list[str] = []
+    for index, line in enumerate(lines):
+        cut = index and plain[index - 1] and line and not (_set_apart(line) or _ITEM.match(line))
+        if cut and len(lines[index - 1]) + len(line.split()[0]) >= width >= NARROWEST:
+            done[-1] += f" {line.strip()}"
+        else:
+            done.append(line)
+    return "\n".join(done)
+
+
+def _set_apart(line: str) -> bool:
+    return (_ROW.match(line) or _HEADING.match(line)) is not None
 
 
 @dataclass
@@ -100,9 +131,11 @@ class _Layout:
                 if (
                     len(line.split()) <= 8
                     and not line.rstrip().endswith((".", "!", "?"))
-                    and (_ITEM.match(nearest) or _ROW.match(nearest))
+                    and (_ITEM.match(nearest) or _ROW.match(nearest) or _records(lines, index))
                 ):
                     self.heading = tokens(line)
+                    if _records(lines, index):
+                        paragraph = []
         yield from self._sentences(" ".join(paragraph))
 
     def _sentences(self, text: str, *, bare: bool = False) -> Iterator[Statement]:
@@ -131,9 +164,16 @@ class _Layout:
         heads = [*self.head, *[()] * len(cells)]
         for index, cell in enumerate(cells):
             if index and cell:
-                yield Statement((Segment(cell),), cells[0] + heads[index], row=True)
+                above = heads[0] + cells[0] + heads[index]
+                yield Statement((Segment(cell),), above, row=True)
                 if cells[0]:
                     yield Statement((Segment(cells[0]),), cell + heads[0], row=True)
+
+
+def _records(lines: list[str], index: int) -> bool:
+    """Whether a line with a colon at its end is above two or more lines that stand alone."""
+    behind = lines[index + 1 : index + 3]
+    return lines[index].endswith(":") and len(behind) == 2 and all(map(_begins, behind))
 
 
 def _begins(line: str) -> bool:
