@@ -47,7 +47,7 @@ _STRUCK = re.compile(r"~~([^~\n]+)~~")
 _HEADING = re.compile(r"\s*#+\s+(.*)|\s*\*\*([^*]+)\*\*:?\s*\Z")
 _ITEM = re.compile(r"(\s*)(?:[-*\u2022+]|\d{1,2}[.)])\s+(.*)")
 _TICK = re.compile(r"\[([ xX])\]\s+(.*)")
-_ROW = re.compile(r"\s*\|(.*?)\|?\s*\Z")
+_ROW = re.compile(r"\s*\|(.*?)\|?\s*\Z|\s*\S.* \| .+ \| ")
 _RULE = re.compile(r"[\s|:-]+\Z")
 _BLANKS = re.compile(r"(?<=\S)\s+")
 _LEADER = re.compile(r" \.{3,} (?=\S)| ?\.{5,} ?(?=\S)")  # "rent ..... 900 EUR"
@@ -65,12 +65,12 @@ NARROWEST = 28  # characters of the longest line of a text that may have been wr
 
 
 def unwrapped(text: str) -> str:
-    """Join the lines of paragraphs and items that were cut to fit a width, and runs of blanks.
+    r"""Join the lines of paragraphs and items that were cut to fit a width, and runs of blanks.
 
     Examples
     --------
-    >>> unwrapped("- The nightly copy is kept by  Mr Okafor in\\n  Kassel\\n- no more")
-    '- The nightly copy is kept by Mr Okafor in Kassel\\n- no more'
+    >>> unwrapped("- The nightly copy is kept by  Mr Okafor in\n  Kassel\n- no more")
+    '- The nightly copy is kept by Mr Okafor in Kassel\n- no more'
     """
     lines = [_BLANKS.sub(" ", line).rstrip() for line in text.expandtabs(4).splitlines()]
     plain = [" " in line.strip() and not _set_apart(line) for line in lines]

@@ -18,7 +18,7 @@ from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts import Tracker, ledger_of
 from tests.sim.facts.pairs.pairs import HERE, Pair, read, real
 
-HALVES = [name for name in ("dev", "test") if (HERE / f"{name}.toml").exists()]
+HALVES = [name for name in ("dev", "test", "dev2") if (HERE / f"{name}.toml").exists()]
 REAL = [name for name in ("dev", "test") if (HERE / f"real_{name}.toml").exists()]
 
 
@@ -70,7 +70,11 @@ class Bounds:
     each: float
 
 
-LEAST = {"dev": Bounds(0.92, 0.14, 0.05, 0.75), "test": Bounds(0.84, 0.28, 0.05, 0.6)}
+LEAST = {
+    "dev": Bounds(0.92, 0.14, 0.05, 0.75),
+    "test": Bounds(0.84, 0.28, 0.05, 0.6),
+    "dev2": Bounds(0.7, 0.4, 0.12, 0.45),
+}
 
 
 @dataclass
