@@ -7,9 +7,10 @@ import tomllib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
+from itertools import pairwise
 from pathlib import Path
 
-from compactlab.sim.facts.quantities import Token, ends_with, root, same, tokens
+from compactlab.sim.facts.quantities import Token, cleaned, ends_with, root, same, tokens
 
 Names = tuple[tuple[frozenset[object], ...], ...]
 
@@ -81,6 +82,25 @@ def all_senses(said: Iterable[Token]) -> frozenset[object]:
             found |= senses(root(last + token.raw))
         last = token.form if token.kind in ("word", "name") else None
     return frozenset(found)
+
+
+_LETTERS = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
+
+
+# Summaries quote the same sentences, under the same headings.
+@lru_cache(maxsize=2**13)
+def possible_senses(text: str) -> frozenset[object]:
+    """Return at least the :func:`all_senses` that consist of letters, without cutting into tokens.
+
+    The words of codes are among them, as they are written.
+    """
+    words = RUN.findall(cleaned(text))
+    forms = {root(a) + b for a, b in pairwise(words) if b in PARTICLES}.union(words)
+    for word in words:
+        if not word.isalpha():
+            forms.update(_LETTERS.findall(word), word.split("'"))
+    written = {form.casefold() for form in forms}
+    return frozenset(written).union(*map(senses, map(root, forms)))
 
 
 @lru_cache(maxsize=65536)
@@ -200,6 +220,19 @@ def alike(wanted: Token, said: Token, shared: Collection[str]) -> bool:
     if {wanted.kind, said.kind} <= {"word", "name"}:
         return not senses(wanted.form).isdisjoint(senses(said.form))
     return False
+
+
+@lru_cache(maxsize=65536)
+def needed(wanted: Token) -> tuple[frozenset[object], ...]:
+    """Return the words, by their senses, that are wherever a token is :func:`alike`.
+
+    They are among the :func:`possible_senses` of the text.
+    """
+    if wanted.kind == "code":
+        last = str(wanted.form).rstrip("/").rpartition("/")[2]
+        return tuple(frozenset({word}) for word in RUN.findall(last))
+    word = senses(wanted.form) if wanted.kind in ("word", "name") else frozenset()
+    return (word,) if word and lettered(word) else ()
 
 
 class Bag:

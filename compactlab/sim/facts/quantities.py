@@ -278,6 +278,12 @@ _LONG = re.compile(r"[\w.@#$+:/~=%*'\u2019-]{200}")
 _ESCAPED = re.compile(r"\\[nrt\"]")
 
 
+def cleaned(text: str) -> str:
+    """Return a text as it is cut into tokens: one notation, without quotes of code and escapes."""
+    text = unicodedata.normalize("NFKC", text.replace("\u2019", "'")).replace("`", "")
+    return _LONG.sub(r"\g<0> ", _ESCAPED.sub("  ", text).replace("\\", "/"))
+
+
 # Summaries of different strategies quote the same sentences.
 @lru_cache(maxsize=2**13)
 def tokens(text: str) -> tuple[Token, ...]:
@@ -290,8 +296,7 @@ def tokens(text: str) -> tuple[Token, ...]:
     >>> [token.form for token in tokens("5 March 2026 or 2026-03-05")]
     [('date', 2026, 3, 5), 'or', ('date', 2026, 3, 5)]
     """
-    text = unicodedata.normalize("NFKC", text.replace("\u2019", "'")).replace("`", "")
-    text = _LONG.sub(r"\g<0> ", _ESCAPED.sub("  ", text).replace("\\", "/"))
+    text = cleaned(text)
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from compactlab.sim.facts.patterns import NO, PRONOUNS, YES
-from compactlab.sim.facts.quantities import Token, tokens
+from compactlab.sim.facts.quantities import Token, cleaned, tokens
 
 Tokens = tuple[Token, ...]
 
@@ -49,16 +49,11 @@ _ITEM = re.compile(r"(\s*)(?:[-*\u2022+]|\d{1,2}[.)])\s+(.*)")
 _TICK = re.compile(r"\[([ xX])\]\s+(.*)")
 _ROW = re.compile(r"\s*\|(.*?)\|?\s*\Z|\s*\S.* \| .+ \| ")
 _RULE = re.compile(r"[\s|:-]+\Z")
+_ANY = re.compile(r"[^\s_]")  # part of a token
 _BLANKS = re.compile(r"(?<=\S)\s+")
 _LEADER = re.compile(r" \.{3,} (?=\S)| ?\.{5,} ?(?=\S)")  # "rent ..... 900 EUR"
 _ENDS = re.compile(r"[.!?:;|)\]\"]\s*\Z")
 _OPEN = re.compile(r"(?:[:=,(]|->|\b(?:is|are|to|of|the|a|in|on|at|for|and|or|with))\s*\Z", re.I)
-
-
-def statements(text: str) -> list[Statement]:
-    """Split a text into statements."""
-    text = _STRUCK.sub(r"(formerly \1),", unwrapped(text))
-    return list(_Layout(_LEADER.sub(": ", text)).statements())
 
 
 NARROWEST = 28  # characters of the longest line of a text that may have been wrapped
@@ -89,85 +84,119 @@ def _set_apart(line: str) -> bool:
     return (_ROW.match(line) or _HEADING.match(line)) is not None
 
 
-@dataclass
-class _Layout:
-    """Parses lines with the headings above them."""
+@dataclass(frozen=True)
+class Passage:
+    """A list item, a row of a table or a piece of a paragraph, which is split when asked for."""
 
-    text: str
-    heading: Tokens = ()
-    above: list[tuple[int, Tokens]] = field(default_factory=list)  # items by indentation
-    head: list[Tokens] = field(default_factory=list)  # header of a table
+    said: str
+    above: tuple[str, ...] = ()  # the headings and items above it, or the header of its table
+    row: bool = False
 
-    def statements(self) -> Iterator[Statement]:
-        lines = self.text.split("\n")
-        paragraph: list[str] = []
-        for index, line in enumerate(lines):
-            behind = lines[index + 1] if index + 1 < len(lines) else ""
-            special = _ROW.match(line) or _ITEM.match(line) or _HEADING.match(line)
-            if special or not line.strip():
-                yield from self._sentences(" ".join(paragraph))
-                paragraph = []
-            if not line.strip():
-                self.above, self.head = [], []
-            elif _ROW.match(line) and line.count("|") > 1:
-                yield from self._row(line, behind)
-            elif item := _ITEM.match(line):
-                self.head = []
-                yield from self._item(len(item[1].expandtabs(4)), item[2])
-            elif heading := _HEADING.match(line):
-                self.heading = tokens(heading[1] or heading[2])
-                self.above = []
-                yield from self._sentences(heading[1] or heading[2], bare=True)
-            else:
-                if (
-                    paragraph
-                    and (_ENDS.search(paragraph[-1]) or _begins(line))
-                    and not (_OPEN.search(paragraph[-1]))
-                ):
-                    yield from self._sentences(" ".join(paragraph))
-                    paragraph = []
-                paragraph.append(line)
-                nearest = next((each for each in lines[index + 1 :] if each.strip()), "")
-                if (
-                    len(line.split()) <= 8
-                    and not line.rstrip().endswith((".", "!", "?"))
-                    and (_ITEM.match(nearest) or _ROW.match(nearest) or _records(lines, index))
-                ):
-                    self.heading = tokens(line)
-                    if _records(lines, index):
-                        paragraph = []
-        yield from self._sentences(" ".join(paragraph))
+    @property
+    def tells(self) -> bool:
+        """Whether it has a statement."""
+        texts = _cells(self.said)[1:] if self.row else [self.said]
+        return any(_ANY.search(cleaned(text)) for text in texts)
 
-    def _sentences(self, text: str, *, bare: bool = False) -> Iterator[Statement]:
-        if text.strip():
-            context = () if bare else self.heading
-            yield from sentences(tokens(text), context)
+    @cached_property
+    def statements(self) -> tuple[Statement, ...]:
+        """Its statements."""
+        return tuple(self._cells() if self.row else sentences(tokens(self.said), self._context))
 
-    def _item(self, depth: int, text: str) -> Iterator[Statement]:
-        while self.above and self.above[-1][0] >= depth:
-            self.above.pop()
-        done = _TICK.match(text)
-        if done:
-            text = f"{done[2]}: {'done' if done[1].strip() else 'open, not done'}"
-        said = tokens(text)
-        context = self.heading + tuple(each for _, item in self.above for each in item)
-        yield from sentences(said, context)
-        self.above.append((depth, said))
+    @property
+    def _context(self) -> Tokens:
+        return tuple(token for text in self.above for token in tokens(text))
 
-    def _row(self, line: str, behind: str) -> Iterator[Statement]:
-        if _RULE.match(line):
-            return
-        cells = [tokens(cell) for cell in line.strip().strip("|").split("|")]
-        if _ROW.match(behind) and _RULE.match(behind):
-            self.head = cells
-            return
-        heads = [*self.head, *[()] * len(cells)]
+    def _cells(self) -> Iterator[Statement]:
+        cells = [tokens(cell) for cell in _cells(self.said)]
+        heads = [*map(tokens, self.above), *[()] * len(cells)]
         for index, cell in enumerate(cells):
             if index and cell:
                 above = heads[0] + cells[0] + heads[index]
                 yield Statement((Segment(cell),), above, row=True)
                 if cells[0]:
                     yield Statement((Segment(cells[0]),), cell + heads[0], row=True)
+
+
+def passages(text: str) -> list[Passage]:
+    """Split a text into passages that have a statement."""
+    text = _STRUCK.sub(r"(formerly \1),", unwrapped(text))
+    every = _Layout(_LEADER.sub(": ", text)).passages()
+    return [passage for passage in every if passage.tells]
+
+
+@dataclass
+class _Layout:
+    """Parses lines with the headings above them."""
+
+    text: str
+    heading: tuple[str, ...] = ()
+    above: list[tuple[int, str]] = field(default_factory=list)  # items by indentation
+    head: tuple[str, ...] = ()  # header of a table
+
+    def passages(self) -> Iterator[Passage]:
+        lines = self.text.split("\n")
+        paragraph: list[str] = []
+        for index, line in enumerate(lines):
+            behind = lines[index + 1] if index + 1 < len(lines) else ""
+            special = _ROW.match(line) or _ITEM.match(line) or _HEADING.match(line)
+            if special or not line.strip():
+                yield from self._paragraph(paragraph)
+                paragraph = []
+            if not line.strip():
+                self.above, self.head = [], ()
+            elif _ROW.match(line) and line.count("|") > 1:
+                yield from self._row(line, behind)
+            elif item := _ITEM.match(line):
+                self.head = ()
+                yield self._item(len(item[1].expandtabs(4)), item[2])
+            elif heading := _HEADING.match(line):
+                self.heading = (heading[1] or heading[2],)
+                self.above = []
+                yield Passage(*self.heading)
+            else:
+                if (
+                    paragraph
+                    and (_ENDS.search(paragraph[-1]) or _begins(line))
+                    and not (_OPEN.search(paragraph[-1]))
+                ):
+                    yield from self._paragraph(paragraph)
+                    paragraph = []
+                paragraph.append(line)
+                if len(line.split()) <= 8 and not line.rstrip().endswith((".", "!", "?")):
+                    nearest = next((each for each in lines[index + 1 :] if each.strip()), "")
+                    records = _records(lines, index)
+                    if records or _ITEM.match(nearest) or _ROW.match(nearest):
+                        self.heading = (line,)
+                    if records:
+                        paragraph = []
+        yield from self._paragraph(paragraph)
+
+    def _paragraph(self, lines: list[str]) -> Iterator[Passage]:
+        if lines:
+            yield Passage(" ".join(lines), self.heading)
+
+    def _item(self, depth: int, text: str) -> Passage:
+        while self.above and self.above[-1][0] >= depth:
+            self.above.pop()
+        done = _TICK.match(text)
+        if done:
+            text = f"{done[2]}: {'done' if done[1].strip() else 'open, not done'}"
+        context = self.heading + tuple(item for _, item in self.above)
+        self.above.append((depth, text))
+        return Passage(text, context)
+
+    def _row(self, line: str, behind: str) -> Iterator[Passage]:
+        if _RULE.match(line):
+            return
+        if _ROW.match(behind) and _RULE.match(behind):
+            self.head = tuple(_cells(line))
+        else:
+            yield Passage(line, self.head, row=True)
+
+
+def _cells(line: str) -> list[str]:
+    return line.strip().strip("|").split("|")
 
 
 def _records(lines: list[str], index: int) -> bool:

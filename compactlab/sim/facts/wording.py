@@ -8,28 +8,29 @@ must not be denied, doubted, asked for, conditional or outdated.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import cached_property, lru_cache
-from itertools import pairwise, product
+from itertools import chain, pairwise, product
 from typing import NamedTuple
 
 from compactlab.sim.core.conversation import Fact
 from compactlab.sim.facts.fact_query import (
     PARTICLES,
     RUN,
-    Bag,
     FactQuery,
     Names,
     fact_query,
     lettered,
+    needed,
+    possible_senses,
     senses,
 )
 from compactlab.sim.facts.occurrences import normal, occurrences, path_ends, words_of
 from compactlab.sim.facts.patterns import ORDERS
-from compactlab.sim.facts.quantities import root
+from compactlab.sim.facts.quantities import Token, root
 from compactlab.sim.facts.shorthand import numbered
 from compactlab.sim.facts.statement_query import StatementQuery
-from compactlab.sim.facts.statements import Statement, statements
+from compactlab.sim.facts.statements import Passage, passages
 
 
 class Spoken(NamedTuple):
@@ -45,11 +46,12 @@ class Spoken(NamedTuple):
 SILENT = Spoken()
 
 
-class _Reading:
+class Reading:
     """A text, parsed on demand."""
 
     def __init__(self, text: str) -> None:
         self.raw = text
+        self._known: dict[int, list[StatementQuery]] = {}
 
     @cached_property
     def text(self) -> str:
@@ -65,26 +67,72 @@ class _Reading:
         return frozenset().union(*map(senses, map(root, said)))
 
     @cached_property
-    def tokens(self) -> Bag:
-        """The tokens of all statements."""
-        return Bag(token for line in self.lines for token in line.flat)
-
-    @cached_property
     def paths(self) -> frozenset[str]:
         """The relative paths of two or more components."""
         return frozenset(match[0].rstrip(".") for match in _PATH.finditer(self.text))
 
     @cached_property
+    def passages(self) -> list[Passage]:
+        """The passages, each split into statements when one of them may matter."""
+        return passages(self.raw)
+
+    @cached_property
     def lines(self) -> list[StatementQuery]:
         """The statements."""
-        found: list[Statement | None] = [*statements(self.raw), None]
-        return [StatementQuery(one, found[index]) for index, one in enumerate(found[:-1], 1) if one]
+        return [line for number in range(len(self.passages)) for line in self._split(number)]
+
+    def near(self, names: Names, values: Iterable[tuple[Token, ...]]) -> Iterator[StatementQuery]:
+        """Yield the statements that may contain a name, or a value if a name is empty.
+
+        Passages without its words are skipped: most need not be split at all.
+        """
+        numbers: set[int] = set()
+        for name in names:
+            if name:
+                numbers |= self._with(filter(lettered, name))
+            else:
+                for value in values:
+                    numbers |= self._with(chain(*map(needed, value)), or_next=True)
+        for number in sorted(numbers):
+            yield from self._split(number)
+
+    def _with(self, words: Iterable[frozenset[object]], *, or_next: bool = False) -> set[int]:
+        """Return the passages, by number, that may have all words, or the next one has them."""
+        numbers = set(range(len(self.passages)))
+        for word in words:
+            there = set[int]().union(*(self._where.get(sense, ()) for sense in word))
+            numbers &= there.union(number - 1 for number in there) if or_next else there
+        return numbers
+
+    @cached_property
+    def _where(self) -> dict[object, list[int]]:
+        """The passages, by number, that may have a sense, in their headings included."""
+        where: dict[object, list[int]] = {}
+        for number, passage in enumerate(self.passages):
+            texts = (passage.said, *passage.above)
+            for sense in frozenset[object]().union(*map(possible_senses, texts)):
+                where.setdefault(sense, []).append(number)
+        return where
+
+    def _split(self, number: int) -> list[StatementQuery]:
+        """Return the statements of a passage, each with the one behind it."""
+        found = self._known.get(number)
+        if found is None:
+            own = self.passages[number].statements
+            behind = (
+                self.passages[number + 1].statements[:1] if number + 1 < len(self.passages) else ()
+            )
+            every = (*own, *behind, None)
+            found = self._known[number] = [
+                StatementQuery(one, every[n]) for n, one in enumerate(own, 1)
+            ]
+        return found
 
 
 # Several strategies keep the same texts, and each prompt is read several times.
 @lru_cache(maxsize=256)
-def _reading(text: str) -> _Reading:
-    return _Reading(text)
+def _reading(text: str) -> Reading:
+    return Reading(text)
 
 
 class Wording:
@@ -208,10 +256,7 @@ class Wording:
         self, query: FactQuery, names: Names, *, bare: bool = False, ban: bool = False
     ) -> Spoken:
         key = stated = intact = ordered = wrong = False
-        nameless = not any(names)
-        if nameless and not any(map(self._reading.tokens.may_say, query.values)):
-            return SILENT  # it can only be found if stated
-        for line in self._reading.lines:
+        for line in self._reading.near(names, query.values):
             verdict = line.verdict(query, names, self._shared, bare=bare)
             if verdict is None or (ban and verdict != "held"):
                 continue
