@@ -82,7 +82,15 @@ class Caller:
         # It does not hold this object, which holds it: memory is free without a search for cycles.
         models: dict[str, Model] = {}
         self._find = partial(_found, models, options, hidden, conversation)
-        self.side = SideCalls(strategy.spec, writer, self.meter, self.session, recorded, self._find)
+        self.side = SideCalls(
+            strategy.spec,
+            writer,
+            self.meter,
+            self.session,
+            recorded,
+            self._find,
+            checks=options.checks,
+        )
         self.outbox = Outbox(strategy.parts, self.session, self.side)
         self.script = Script(conversation, strategy.parts, options.seed)
         self.host = Host(

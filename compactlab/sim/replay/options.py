@@ -31,6 +31,7 @@ class Options:
     overhead: Unseen | None = None
     # The files of the agent; by default in memory.
     files: MutableMapping[str, str] | None = None
+    checks: bool = True  # whether summaries are checked for faults
     # Caches by model. Sessions with the same tools and system prompt may share them; replay these
     # in order of time.
     caches: MutableMapping[str, Cache] | None = None
