@@ -206,9 +206,10 @@ def _distances(boxes: Floats, points: Floats) -> Floats:
 
 def _touched(boxes: Floats, others: Floats) -> NDArray[np.bool_]:
     """Which boxes touch any of the others."""
-    a, b = boxes[:, None, :], others[None, :, :]
-    both = (a[..., :2] < b[..., 2:]) & (b[..., :2] < a[..., 2:])
-    return np.asarray(np.any(np.all(both, axis=-1), axis=1), np.bool_)
+    left, low, right, high = boxes.T[..., None]
+    its_left, its_low, its_right, its_high = others.T
+    beside = (left < its_right) & (its_left < right)
+    return np.asarray((beside & (low < its_high) & (its_low < high)).any(axis=1), np.bool_)
 
 
 def _line(dot: Point, box: Floats) -> Floats:

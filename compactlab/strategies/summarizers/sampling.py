@@ -6,9 +6,9 @@ import random
 import re
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import ClassVar, NamedTuple
 
 from compactlab.sim.core.message import Message, Part, Source
@@ -18,7 +18,7 @@ from compactlab.sim.facts.occurrences import normal, occurrences
 from compactlab.sim.replay.summarize import Count, SummaryRequest
 from compactlab.strategies.summarizers.extractive import filling, written
 from compactlab.strategies.summarizers.statements import summaries
-from compactlab.strategies.summarizers.units import Unit, distinct, units_of
+from compactlab.strategies.summarizers.units import Unit, distinct, units_in
 from compactlab.strategies.summarizers.writer import Knowing, loud
 
 _HEADING = "Simulated summary, round {}: what is kept was drawn"
@@ -120,7 +120,7 @@ class Drawing(Knowing):
         self, request: SummaryRequest, round: int, most: int, count: Count
     ) -> tuple[Part, ...]:
         """Quote sentences that are not about any fact."""
-        units = list(distinct(units_of(replace(request, previous=()))))
+        units = list(distinct(chain.from_iterable(map(units_in, request.messages))))
         order = list(range(len(units)))
         self.dice("filler", round).shuffle(order)
         mute = (n for n in islice(order, _LOOKED_AT) if self._mute(units[n]))

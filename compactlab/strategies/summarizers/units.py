@@ -125,14 +125,13 @@ def _split(part: Part, origin: Source | None) -> Iterator[Unit]:
             yield Unit(text, (source,), exact=True)
 
 
-def distinct(units: Iterable[Unit]) -> Iterator[Unit]:
-    """Yield each text once, at its first position, if it has a word."""
-    seen: set[str] = set()
+def distinct(units: Iterable[Unit]) -> Iterable[Unit]:
+    """Return each text once, at its first position, if it has a word."""
+    first: dict[str, Unit] = {}
     for unit in units:
-        key = _told(unit.text)
-        if key and key not in seen:
-            seen.add(key)
-            yield unit
+        first.setdefault(_told(unit.text), unit)
+    first.pop("", None)
+    return first.values()
 
 
 @lru_cache(maxsize=2**15)
