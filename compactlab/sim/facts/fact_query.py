@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
 from itertools import pairwise
-from pathlib import Path
 
-from compactlab.sim.facts.quantities import Token, cleaned, ends_with, root, same, tokens
+from compactlab.sim.facts.quantities import (
+    WORDS,
+    Token,
+    cleaned,
+    ends_with,
+    phrases_of,
+    root,
+    same,
+    synonyms,
+    tokens,
+)
 
 Names = tuple[tuple[frozenset[object], ...], ...]
 
@@ -30,15 +38,14 @@ class Vocabulary:
 @cache
 def vocabulary() -> Vocabulary:
     """Return the vocabulary of words.toml."""
-    read = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
     groups: dict[str, set[str]] = {}
-    for number, line in enumerate(read["same"].strip().splitlines()):
-        for word in line.split():
-            groups.setdefault(root(word), set()).add(f"={number}")
+    for number, words in enumerate(synonyms()):
+        for word in words:
+            groups.setdefault(word, set()).add(f"={number}")
     return Vocabulary(
-        frozenset(read["empty"].split()),
-        frozenset(map(root, read["light"].split())),
-        frozenset(map(root, read["light_verbs"].split())),
+        frozenset(WORDS["empty"].split()),
+        frozenset(map(root, WORDS["light"].split())),
+        frozenset(map(root, WORDS["light_verbs"].split())),
         {word: frozenset(numbers) for word, numbers in groups.items()},
     )
 
@@ -48,7 +55,7 @@ def senses(form: object) -> frozenset[object]:
     """Return a word and its synonym groups, including those of its pieces."""
     known = vocabulary().same
     found = known.get(str(form), frozenset()) | {form}
-    if len(found) == 1 and isinstance(form, str) and len(form) > 8 and form.isalpha():
+    if len(found) == 1 and isinstance(form, str) and len(form) > 7 and form.isalpha():
         for index in range(4, len(form) - 3):
             front, behind = form[:index], form[index:]
             ahead = known.get(front) or known.get(root(front.removesuffix("s")))
@@ -76,6 +83,8 @@ def all_senses(said: Iterable[Token]) -> frozenset[object]:
     last: object = None
     for token in said:
         found |= senses(token.form)
+        if token.kind == "word" and " " in token.form:
+            found = found.union(*map(senses, token.form.split()))
         if token.kind == "code":
             found |= pieces(str(token.form))
         if isinstance(last, str) and token.raw in PARTICLES:
@@ -100,7 +109,7 @@ def possible_senses(text: str) -> frozenset[object]:
         if not word.isalpha():
             forms.update(_LETTERS.findall(word), word.split("'"))
     written = {form.casefold() for form in forms}
-    return frozenset(written).union(*map(senses, map(root, forms)))
+    return frozenset(written).union(*map(senses, phrases_of(set(map(root, forms)))))
 
 
 @lru_cache(maxsize=65536)
@@ -178,6 +187,9 @@ def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
         said = content(tokens(name))
         words = tuple(senses(token.form) for token in said)
         keys.append(words)
+        if any(" " in str(token.raw) for token in said if token.kind == "word"):
+            single = (form for token in said for form in str(token.form).split())
+            keys.append(tuple(map(senses, single)))
         last = said[-1].form if said else ""
         if len(said) > 1 and last in vocabulary().light:
             keys.append(words[:-1])

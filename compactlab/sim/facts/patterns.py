@@ -19,7 +19,7 @@ NOT = (
     r"|reject\w*|abandon\w*|discard\w*|dropped|gave up"
     r"|given up|stopped|stop|other than|except|no need|needn't|against|away from|out of"
     r"|no|nobody|nothing"
-    r"|nicht|kein\w*|nie|niemals|statt|jamais|pas|nunca|ya no|não|mai|non)"
+    r"|nicht|kein\w*|nie|niemals|statt|jamais|pas|ne|n'\w+|nunca|ya no|não|nem|mai|non|né)"
 )
 UNLESS_MORE = r"(?! (?:only|just|exceed\w*|more|less|later|above|below|forget|change|worry|sure)\b)"
 FORMER = (
@@ -40,7 +40,9 @@ IS_GONE_BY = (
 )
 DENIALS = [
     _pattern(rf"\b{NOT}{UNLESS_MORE} GAP{{0,4}}VALUE"),
-    _pattern(rf"\b{NOT}{UNLESS_MORE} GAP{{0,3}}KEY GAP{{0,6}}VALUE"),
+    # A preposition denies what it stands before, not the clause behind.
+    _pattern(rf"\b(?!instead|rather|in |with|other|except|against|away|out|statt){NOT}{UNLESS_MORE}"
+             r" GAP{0,3}KEY GAP{0,6}VALUE"),
     _pattern(rf"\b{FORMER} GAP{{0,3}}VALUE"),
     _pattern(r"\b(?:old|ex) VALUE"),
     _pattern(r"\( (?:was|were|before|ex|old|from) GAP{0,2}VALUE"),
@@ -67,6 +69,13 @@ DENIALS = [
              r"|never|isn't|is not|won't|cannot) (?:\S+ ){0,2}KEY"),
     _pattern(r"VALUE (?:[^;. ]+ ){0,4}, (?:and |but )?(?:then|later|but) (?:\w+ ){0,2}"
              r"(?:revert\w*|back|chang\w*|switch\w*|moved?) to"),
+    _pattern(r"VALUE (?:(?!RIVAL|;)\S+ ){0,5}(?:and|but|then|later|,) (?:(?:it|they|we|he|she"
+             r"|has|have|was"
+             r"|were|is|been|since|later|then|got|had|now) )*(?:reset|set back|put back|changed"
+             r"|switched"
+             r"|moved|reverted|went back|goes back|raised|lowered|replaced|dropped|gave|given"
+             r"|scrapped"
+             r"|swapped|wants?) (?:\w+ ){0,3}(?:to|by|with|for|at|in favou?r of|up) "),
     _pattern(r"\b(?:until|till) (?!VALUE)(?:\S+ ){1,2}: VALUE"),
     _pattern(r"\b(?:chosen|preferred|picked|favou?red|instead|won|wins|prefer\w*|chose\w*) "
              r"(?:over|to|against) GAP{0,2}VALUE"),
@@ -80,8 +89,21 @@ DOUBT = re.compile(
     r"|ing)?|toy\w* with|lean\w* towards?|in discussion|being discussed|under discussion"
     r"|thinking about|thought about|weighing|evaluating|idea|would be|would have|rumou?r\w*"
     r"|allegedly|claim(?:s|ed)|blames?|vielleicht|wohl|wahrscheinlich|peut-être|quizás|forse"
-    r"|talvez|(?:KEY|VALUE) (?:\S+ )?may (?:be|become)|hope\w*|wish\w*|plan b|if anything"
-    r"|believes?|thinks|thought)\b"
+    r"|talvez|(?:KEY|VALUE) (?:\S+ )?may (?:be|become)|hope\w*|plan b|if anything"
+    r"|believes?|thinks|thought|or so|hunch|looks? like|front[- ]?runner|if (?:i|we) remember\w*"
+    r"|iirc|afaik"
+    r"|as far as (?:i|we) (?:know|recall|remember|can tell)|needs? (?:checking|confirm\w+|verif\w+)"
+    r"|to be (?:verified|checked|determined|agreed|announced|fixed)|tba|unverified|provisional\w*"
+    r"|preliminar\w+|pencill?ed in|(?:have|has|had)(?:n't| not) (?:\S+ ){1,4}yet|theory|hypothes\w+"
+    r"|specul\w+|in all likelihood|chances are|plausibl\w+|may (?:well|slip|change|still|yet)"
+    r"|up in the air|on the fence|reportedly|supposed to be|word has it|roughly expected|possible"
+    r"|doubts?|doubtful|questionable|not convinced|vermutlich|möglicherweise|voraussichtlich"
+    r"|angeblich"
+    r"|eventuell|unklar|noch (?:nicht|offen)|könnte|ich glaube|probablement|pourrait|je (?:crois"
+    r"|pense)"
+    r"|pas encore|à confirmer|quizá|tal vez|a lo mejor|probablemente|podría|creo que|aún no"
+    r"|todavía no|(?:por|a|da) confirmar|probabilmente|potrebbe|credo|penso che|non ancora"
+    r"|da confermare|provavelmente|poderia|acho que|ainda não)\b"
 )
 SETTLED = re.compile(
     r"\b(?:settled on|decided on|decided|confirmed|agreed|final|went with|chose|chosen|picked"
@@ -95,6 +117,12 @@ AGREED = re.compile(
 PLAINLY = [
     (re.compile(pattern), instead)
     for pattern, instead in (
+        (r"\b(?:without|no|beyond|beyond any|without any|not in)(?: a)? (?:doubt|question)s?\b"
+         r"|\bundoubtedly\b",
+         "certainly"),
+        (r"\b(?:allowed|permitted|okay|ok|fine|free|may|can)((?: \S+){0,3}) without (?:asking"
+         r"|permission|approval)\b",
+         r"allowed\1"),
         (rf"\b(?:not|never|no longer|isn't|aren't) (?:at all |yet )?(?:{GONE}|stale|{FORMER})\b",
          "right"),
         (r"\b(?:do not|don't|never) forget (?:to )?", "must "),
@@ -124,7 +152,8 @@ def plainly(text: str) -> str:
 IF = re.compile(
     r"^(?:\W*)(?:if|unless|in case|provided|assuming|should|whenever|when|only if|once|had|wenn"
     r"|falls|otherwise|were|as soon as|as long as)\b|\b(?:if|unless|in case|provided that"
-    r"|depending on|falls|whether)\b"
+    r"|depending on|falls|whether|as soon as|as long as|only when|sofern|sobald|solange|à condition"
+    r"|pourvu|siempre que|a condición|a condizione|purché|desde que|caso)\b"
 )
 CHOICE = re.compile(
     r"\bcandidates\b|\bVALUE or\b|\bor VALUE|\bRIVAL or VALUE|\beither\b|\boptions?\b|\bwhether\b"
@@ -148,7 +177,8 @@ FORBIDS = re.compile(
     r"\b(?:not|never|no|cannot|can't|don't|doesn't|mustn't|shouldn't|won't|may not|forbid\w*"
     r"|forbade|prohibit\w*|avoid\w*|without|refrain\w*|off[- ]limits|leave \S+ alone|leave alone"
     r"|hands off|stay\w* away|keep\w* away|keep off|steer clear|banned|bans?|taboo|out of bounds"
-    r"|disallow\w*|nothing|none|nobody|untouched|instead of|stop|verboten|nicht|nie|niemals"
+    r"|disallow\w*|nothing|none|nobody|neither|nor|untouched|instead of|stop|verboten|nicht|nie"
+    r"|niemals"
     r"|kein\w*|aucun\w*|ningun\w*|ningún|nessun\w*|jamais|interdit\w*|ne|nunca|prohibid\w*|no se"
     r"|mai|vietato|non|não|proibid\w*|embargo|under seal|freeze|unless told)\b"
 )
@@ -160,6 +190,9 @@ ALLOWS = re.compile(
     r"|ends|expired|was dropped|withdrawn|revoked|no need to|doesn't need to|don't (?:need"
     r"|have) to|does not need to|may (?!not)|can (?!not|be no)|feel free|go ahead|darf (?!nicht)"
     r"|dürfen (?!nicht)|nothing against|no objections?|no harm in|not mind|withdr[ae]w\w*"
+    r"|(?:dropp|lift|end|remov|scrapp|rescind|relax|abolish)(?:s|ed|ing) (?:the |our |this "
+    r"|that |its )?"
+    r"(?:\S+ ){0,3}?(?:ban|rule|restriction|prohibition|embargo|freeze)"
     r"|ban (?:is|was) (?:gone|over)|doesn't matter|does not matter|not hesitate|optional|needn't)"
 )
 WEAKENS = re.compile(
@@ -168,13 +201,14 @@ WEAKENS = re.compile(
     r"|in principle|sparingly|in small|small doses|more than|VALUE (?:\S+ ){0,3}without|until"
     r"|during|on weekdays|for now|discouraged|reluctan\w*|as far as|if at all|not recommended"
     r"|only (?:if|when|after)|too (?:often|much)|should avoid|recommended|not ideal|not advisable"
-    r"|nicer|where needed|think twice|carefully|with care|if you can|temporarily)\b"
+    r"|nicer|nicest|prefer|frowned|where needed|think twice|carefully|with care|if you can"
+    r"|temporarily)\b"
 )
 
 
 PRONOUNS = frozenset([
     "it", "they", "this", "that", "these", "he", "she", "there", "who", "which", "its", "their",
-    "his", "her",
+    "his", "her", "whose",
 ])  # fmt: skip
 LINKS = frozenset([
     "is", "was", "are", "were", "be", "been", "goes", "go", "runs", "run", "lives", "asks",
@@ -248,7 +282,7 @@ COMMENT = re.compile(
     r"|perhaps|tentative\w*|unconfirmed|undecided|tbd|tbc|closed|resolved|solved|expired|merged"
     r"|until|only|except\w*|provided|formerly|previously|was|were|no longer|replaced|superseded"
     r"|according|or|now|then|otherwise|preferably|where|when|ideally|possibly|to be|subject"
-    r"|pending|pure|just a|still|i think|i guess|we think|as a)\b"
+    r"|pending|pure|just a|still|(?:i think|i guess|we think)(?! (?:\w+ ){2})|or so|as a)\b"
 )
 
 

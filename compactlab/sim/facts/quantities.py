@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import tomllib
 import unicodedata
+from collections.abc import Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -64,6 +65,8 @@ def root(word: str) -> str:
     word = word.casefold().removesuffix("'s").removesuffix("'")
     if word[1:2] == "'":
         word = word[2:]  # French: l', d', n'
+    if len(word) > 6 and word.endswith(("arse", "irse")):
+        word = word[:-2]  # Spanish: firmarse
     if len(word) > 6 and word.endswith("ic"):
         return word[:-2]
     word = _single(_inflected(word))
@@ -181,8 +184,11 @@ _CURRENCIES = {
 }  # fmt: skip
 
 
+WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+
+
 def _units() -> dict[str, tuple[str, Fraction]]:
-    table = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))["units"]
+    table = WORDS["units"]
     return {
         name: (dimension, Fraction(factor))
         for dimension, units in table.items()
@@ -202,6 +208,7 @@ _MONTH = (
     + r")\b"
 )
 _DIGITS = (
+    r"\d{1,6},\d{1,2}(?=\s?(?:[%€£$°]|[a-zµμ]{1,4}\b))|"
     r"\d{1,3}(?:[,_'\u2019\u00a0\u2009\u202f]\d{3})+(?!\d)(?:\.\d+)?"
     r"|\d+(?:\.\d+)?(?:e[-+]?\d{1,2}(?!\d))?"
 )
@@ -235,10 +242,12 @@ _TOKEN = re.compile(
     re.VERBOSE | re.IGNORECASE,
 )
 _DIGITS_MOST = 40  # most digits of a number that are compared
+_COMMA = re.compile(r"(?<=\d),(?=\d{1,2}\Z)")  # of a decimal fraction
 _PLAIN_NUMBER = re.compile(r"[^\d.e+-]")
 
 
 def _value(text: str) -> Fraction:
+    text = _COMMA.sub(".", text)
     plain = _PLAIN_NUMBER.sub("", text.casefold().replace("\u2212", "-")).rstrip(".e+-")
     return Fraction(plain[:_DIGITS_MOST])
 
@@ -302,7 +311,65 @@ def tokens(text: str) -> tuple[Token, ...]:
         kind = match.lastgroup
         if kind != "blank":
             found.append(_token(str(kind), match[0], match.start(), match.end(), text))
-    return tuple(_measured(found))
+    return tuple(_phrased(_measured(found)))
+
+
+def synonyms() -> Iterator[list[str]]:
+    """Yield the groups of words that mean the same, as roots; those of a phrase have blanks."""
+    for group in re.split(r"\||\n", WORDS["same"]):
+        yield [" ".join(map(root, word.split("_"))) for word in group.split()]
+
+
+@cache
+def phrases() -> dict[str, list[list[str]]]:
+    """Return the phrases that stand for one word, longest first, by their first root."""
+    every = {word for group in synonyms() for word in group if " " in word}
+    found: dict[str, list[list[str]]] = {}
+    for first, *rest in sorted(map(str.split, every), key=len, reverse=True):
+        found.setdefault(first, []).append(rest)
+    return found
+
+
+def phrases_of(roots: set[str]) -> set[str]:
+    """Return roots, with the phrases that may be made of them."""
+    known = phrases()
+    return roots.union(
+        " ".join([first, *rest])
+        for first in known.keys() & roots
+        for rest in known[first]
+        if roots.issuperset(rest)
+    )
+
+
+def _phrased(said: list[Token]) -> Iterator[Token]:
+    """Join the words of phrases: "first language", "no later than", "take-off"."""
+    known = phrases()
+    place = 0
+    while place < len(said):
+        token, end = said[place], 0
+        for rest in known.get(token.form, ()) if token.kind in ("word", "name") else ():
+            end = _behind(said, place + 1, rest)
+            if end:
+                token = _joined(said[place:end], " ".join([token.form, *rest]))
+                break
+        yield token
+        place = end or place + 1
+
+
+def _joined(words: list[Token], form: str) -> Token:
+    first, last = words[0], words[-1]
+    raw = " ".join(word.raw for word in words)
+    return Token("word", form, raw, first.start, last.end, None, first.tied, last.ties)
+
+
+def _behind(said: list[Token], place: int, words: list[str]) -> int:
+    """Return the index behind words that follow, hyphens apart; 0 if they do not."""
+    for word in words:
+        place += place < len(said) and said[place].raw == "-"
+        if place >= len(said) or said[place].form != word:
+            return 0
+        place += 1
+    return place
 
 
 def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:  # noqa: PLR0911

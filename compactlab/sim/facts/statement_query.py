@@ -169,7 +169,8 @@ class StatementQuery:
             return [-1]
         clause: list[int] = []
         for index in range(len(own)):
-            clause = [index] if self.segments[index].strong else [*clause, index]
+            parted = self.segments[index].strong and self.segments[index].first not in PRONOUNS
+            clause = [index] if parted else [*clause, index]
             every = frozenset().union(self.under, *(own[n] for n in clause))
             if all(not every.isdisjoint(word) for word in name):
                 return [n for n in clause if any(not own[n].isdisjoint(word) for word in name)][-1:]
@@ -447,7 +448,11 @@ class StatementQuery:
         first = segment.first
         if segment.strong:
             return False
-        if "who" in segment.joint or "which" in segment.joint or first in ("who", "which", "that"):
+        if (
+            "who" in segment.joint
+            or "which" in segment.joint
+            or first in ("which", "who", "whose", "that")
+        ):
             return True
         rest = (token for token in self._telling(home, keys) if token.kind in ("word", "name"))
         bare = all(token.low == "same" for token in rest)

@@ -27,7 +27,7 @@ from compactlab.sim.facts.fact_query import (
 )
 from compactlab.sim.facts.occurrences import normal, occurrences, path_ends, words_of
 from compactlab.sim.facts.patterns import ORDERS
-from compactlab.sim.facts.quantities import Token, root
+from compactlab.sim.facts.quantities import Token, phrases_of, root
 from compactlab.sim.facts.shorthand import numbered
 from compactlab.sim.facts.statement_query import StatementQuery
 from compactlab.sim.facts.statements import Passage, passages
@@ -64,7 +64,7 @@ class Reading:
         words = RUN.findall(self.raw.replace("\u2019", "'"))
         said = {word.casefold() for word in words}
         said |= {root(a) + b for a, b in pairwise(words) if b in PARTICLES}
-        return frozenset().union(*map(senses, map(root, said)))
+        return frozenset().union(*map(senses, phrases_of(set(map(root, said)))))
 
     @cached_property
     def paths(self) -> frozenset[str]:
