@@ -4,6 +4,7 @@ import gc
 import json
 import os
 import subprocess
+import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Generator, Iterator
@@ -16,6 +17,8 @@ from _pytest.doctest import DoctestModule
 from hypothesis import settings
 
 from compactlab.scenarios.engine.story import Story
+from compactlab.sim.core import registry
+from compactlab.sim.experiment import conditions
 from tests import surroundings
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -27,9 +30,9 @@ settings.load_profile("ci")
 
 # What of each product of cases the fast suite runs; `make test-slow` runs the others.
 FAST = tomllib.loads((ROOT / "tests" / "fast.toml").read_text(encoding="utf-8"))
-# `make test-slow` draws all examples of a property test, anything else a fifth of them.
+# `make test-slow` draws all examples of a property test, anything else a tenth of them.
 EVERY = "COMPACTLAB_EXAMPLES"
-FEWEST = 10
+FEWEST = 5
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -60,9 +63,13 @@ def pytest_collect_file() -> Generator[None, list[Any], list[Any]]:
 
 
 def pytest_collection_finish() -> None:
-    """Leave what is collected, which stays to the end, out of all that looks for garbage."""
+    """Leave what is collected, which stays to the end, out of all that looks for garbage.
+
+    And look for it less often: in so large a process it takes 7 % of the time.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -104,7 +111,7 @@ def leave_to_slow(items: list[pytest.Item], counts: dict[str, int]) -> None:
 
 
 def draw_fewer(item: Any) -> None:
-    """Have a property test draw a fifth of its examples.
+    """Have a property test draw a tenth of its examples.
 
     Hypothesis has no other place for it: what a test says of itself is above any profile.
     """
@@ -114,7 +121,7 @@ def draw_fewer(item: Any) -> None:
     if known is None or hasattr(test, "all_examples"):
         return
     test.all_examples = known.max_examples  # the cases of one test have it in common
-    fewer = min(known.max_examples, max(FEWEST, known.max_examples // 5))
+    fewer = min(known.max_examples, max(FEWEST, known.max_examples // 10))
     test._hypothesis_internal_use_settings = settings(known, max_examples=fewer)
 
 
@@ -168,4 +175,20 @@ def plain() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as environment:
         for name in rich:
             environment.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def looked_up_once() -> Iterator[None]:
+    """What is installed stays so, unless a test puts something on Python's path."""
+    usual, points = [*sys.path], registry.entry_points
+    once = cache(lambda group: points(group=group))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(
+            registry,
+            "entry_points",
+            lambda group: once(group) if sys.path == usual else points(group=group),
+        )
+        for name in ("version", "price_list"):
+            patched.setattr(conditions, name, cache(getattr(conditions, name)))
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from inline_snapshot import snapshot
 
@@ -17,10 +18,11 @@ from compactlab.sim.store.results import Results
 SESSION = "coding_agent(turns=6, tokens=40000)"
 
 
-def swept(**more: object) -> Results:
+@cache
+def swept() -> Results:
     return compactlab.run(
         SESSION, ["claude_code", "codex"], ["claude-sonnet-4-5"], window=[60_000, 40_000],
-        controls=False, **more,
+        controls=False,
     )  # fmt: skip
 
 

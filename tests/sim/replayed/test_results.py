@@ -83,6 +83,14 @@ def found(value: float = 1.0) -> Results:
     )
 
 
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of them, to be read or copied."""
+    folder: Path = tmp_path_factory.mktemp("saved")
+    found().save(folder)
+    return folder
+
+
 def files(folder: Path) -> dict[str, bytes]:
     """All files of a store by where they lie."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
@@ -106,9 +114,8 @@ def test_what_is_saved_is_loaded_again(tmp_path: Path) -> None:
         assert again.table(name).equals(found().table(name))
 
 
-def test_a_sum_over_the_rows_of_a_run_is_that_of_its_rows_alone(tmp_path: Path) -> None:
-    found().save(tmp_path / "store")
-    again = Results.load(tmp_path / "store")
+def test_a_sum_over_the_rows_of_a_run_is_that_of_its_rows_alone(saved: Path) -> None:
+    again = Results.load(saved)
     checked = 0
     for run in again.runs:
         for name, own in run.rows.items():
@@ -121,10 +128,8 @@ def test_a_sum_over_the_rows_of_a_run_is_that_of_its_rows_alone(tmp_path: Path) 
     assert again.runs[3].rows["calls"].start == 2
 
 
-def test_values_of_runs_are_the_same_out_of_a_store(tmp_path: Path) -> None:
-    results = found()
-    results.save(tmp_path / "store")
-    again = Results.load(tmp_path / "store")
+def test_values_of_runs_are_the_same_out_of_a_store(saved: Path) -> None:
+    results, again = found(), Results.load(saved)
     plain, stored = values_of(results.runs, METRICS), values_of(again.runs, METRICS)
     assert np.array_equal(plain, stored, equal_nan=True)
     backwards = values_of(again.runs[::-1], ["write_spike", "cost_usd"])
@@ -229,11 +234,8 @@ def test_half_a_character_does_not_keep_anything_from_being_stored(tmp_path: Pat
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_one_may_ask_in_sql(stored: bool, tmp_path: Path) -> None:
-    results = found()
-    if stored:
-        results.save(tmp_path)
-        results = Results.load(tmp_path)
+def test_one_may_ask_in_sql(stored: bool, saved: Path) -> None:
+    results = Results.load(saved) if stored else found()
     frame = results.query("SELECT strategy, count(*) AS n FROM runs GROUP BY ALL ORDER BY ALL")
     assert frame.to_dict("list") == {"strategy": ["brief()", "keep_all()"], "n": [2, 2]}
     joined = (
@@ -246,22 +248,20 @@ def test_one_may_ask_in_sql(stored: bool, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("sql", ["SELEC", "SELECT no FROM runs", "SELECT * FROM nowhere", "x'"])
-def test_a_wrong_query_says_what_is_wrong(sql: str, tmp_path: Path) -> None:
-    found().save(tmp_path)
-    for results in (found(), Results.load(tmp_path)):
+def test_a_wrong_query_says_what_is_wrong(sql: str, saved: Path) -> None:
+    for results in (found(), Results.load(saved)):
         with pytest.raises(UsageError, match="the query fails: "):
             results.query(sql)
 
 
-def test_pandas_and_arrow_read_the_folders_as_they_are(tmp_path: Path) -> None:
+def test_pandas_and_arrow_read_the_folders_as_they_are(saved: Path) -> None:
     import pandas as pd
 
-    found().save(tmp_path)
     for name in TABLES:
-        read = pd.read_parquet(tmp_path / name, partitioning=None)
+        read = pd.read_parquet(saved / name, partitioning=None)
         assert read["run"].tolist() == found().table(name)["run"].tolist()
     assert (
-        pd.read_parquet(tmp_path / "runs", partitioning=None)["strategy"].tolist()
+        pd.read_parquet(saved / "runs", partitioning=None)["strategy"].tolist()
         == ["keep_all()", "brief()"] * 2
     )
 
@@ -396,9 +396,8 @@ UNVERIFIED = pytest.mark.filterwarnings("ignore::compactlab.sim.core.errors.Unve
 @UNVERIFIED
 @pytest.mark.parametrize("digests", [True, False])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_what_is_damaged_is_named(damage: Any, digests: bool, tmp_path: Path) -> None:
-    store = tmp_path / "here"
-    found().save(store)
+def test_what_is_damaged_is_named(damage: Any, digests: bool, saved: Path) -> None:
+    store = Path(shutil.copytree(saved, Path.cwd() / "here"))
     damage(store)
     if not digests:
         shutil.rmtree(store / "digests")
@@ -421,10 +420,9 @@ DAMAGED_TABLE = {
 @pytest.mark.parametrize("table", ["calls", "prompts"])
 @pytest.mark.parametrize("damage", DAMAGED_TABLE.values(), ids=DAMAGED_TABLE)
 def test_a_damaged_table_is_named_by_when_it_is_asked_for(
-    damage: Any, table: str, digests: bool, tmp_path: Path
+    damage: Any, table: str, digests: bool, saved: Path
 ) -> None:
-    store = tmp_path / "here"
-    found().save(store)
+    store = Path(shutil.copytree(saved, Path.cwd() / "here"))
     damage(table)(store)
     if not digests:
         shutil.rmtree(store / "digests")
@@ -442,8 +440,10 @@ def test_where_nothing_is_there_is_no_store(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", [0, 1, 3, FORMAT + 1, str(FORMAT), None])
-def test_a_store_of_another_version_says_what_to_do(version: Any, tmp_path: Path) -> None:
-    found().save(tmp_path)
+def test_a_store_of_another_version_says_what_to_do(
+    version: Any, tmp_path: Path, saved: Path
+) -> None:
+    shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
     manifest = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "store": version}))
     with pytest.raises(InputError, match=r"another version .*; run the experiment again"):
