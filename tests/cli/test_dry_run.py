@@ -184,9 +184,9 @@ def test_a_dry_run_replays_at_most_a_tenth(loop: str, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr("compactlab.sim.experiment.shard.replay", counted)
     monkeypatch.setattr(dry_run, "BUDGET", replace(dry_run.BUDGET, clock=Clock()))
-    session = "coding_agent(turns=6, tokens=40000)"
+    session = "coding_agent(turns=6, tokens=24000)"
     strategies = ["claude_code", "codex", "opencode", "pi"]
-    planned = plan(session, strategies, window=40_000, loop=loop, seeds=2, bounds=True)
+    planned = plan(session, strategies, window=24_000, loop=loop, seeds=2, bounds=True)
     planned.run()
     whole = sum(work)
     work.clear()

@@ -124,11 +124,11 @@ def test_when_a_prompt_is_too_large_there_is_no_room_for_notes(told, prompts):
 
 
 def test_what_was_left_behind_is_found_by_a_search_that_is_billed():
-    script = find_scenario("coding_agent(tokens=60000)").conversation(0)
+    script = find_scenario("coding_agent(tokens=30000)").conversation(0)
     writer = find_summarizer("lossy")
 
     def under(spec, **more):
-        options = Options("claude-sonnet-4-5", window=24_000, summarizer=writer, **more)
+        options = Options("claude-sonnet-4-5", window=12_000, summarizer=writer, **more)
         return record(script, find_strategy(spec), options)
 
     open_loop = RunData(under("context_windows"), script)

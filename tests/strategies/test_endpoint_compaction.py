@@ -21,6 +21,7 @@ from compactlab.strategies.codex import approx_tokens, counted_tokens, limit_of,
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 SMALL = EndpointCompaction(item_tokens=20)
+METRICS = ("recall_20k", "tokens_added", "compactions")
 
 
 @pytest.fixture
@@ -173,15 +174,9 @@ def test_an_item_of_a_measured_kind_has_its_size_and_holds_what_it_held(spec):
     for kind in ("unknown", "project", "short", "long"):
         one = f"{spec}(item='{kind}')".replace(")(", ", ")
         results = run(
-            "coding_agent(tokens=150000)",
-            [one],
-            ["gpt-5.6-sol"],
-            window=100_000,
-            controls=False,
-            loop="open",
-            tables=(),
-            seeds=3,
-        )
+            "coding_agent(tokens=60000)", [one], ["gpt-5.6-sol"], window=40_000, controls=False,
+            loop="open", tables=(), metrics=METRICS, seeds=2,
+        )  # fmt: skip
         recalls[kind] = {each.seed: each.metrics["recall_20k"] for each in results.runs}
         sizes[kind] = sum(each.metrics["tokens_added"] for each in results.runs)
         assert all(each.metrics["compactions"] for each in results.runs)

@@ -242,11 +242,11 @@ def test_lengths_are_those_of_real_summaries() -> None:
         story.say(f"The {token(1, f'a {n}')} thing came before the {token(1, f'b {n}')} thing.")
     told = story.told()
     lengths = [
-        sum(o200k(part.text) for part in summarize(model(), told, draw=draw)) for draw in range(30)
+        sum(o200k(part.text) for part in summarize(model(), told, draw=draw)) for draw in range(10)
     ]
     assert all(NEVER.shortest * 0.9 <= each <= NEVER.longest for each in lengths)
-    assert 2_400 < sorted(lengths)[15] < 3_700
-    assert len(set(lengths)) > 20
+    assert 2_400 < sorted(lengths)[5] < 3_700
+    assert len(set(lengths)) > 6
 
 
 def test_filler_says_nothing_of_any_fact() -> None:
