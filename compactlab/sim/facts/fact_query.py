@@ -33,6 +33,8 @@ class Vocabulary:
     light: frozenset[str]
     light_verbs: frozenset[str]
     same: dict[str, frozenset[str]]
+    topics: dict[str, frozenset[int]]  # the sorts of talk that a root is at home in
+    foreign: frozenset[str]
 
 
 @cache
@@ -42,11 +44,17 @@ def vocabulary() -> Vocabulary:
     for number, words in enumerate(synonyms()):
         for word in words:
             groups.setdefault(word, set()).add(f"={number}")
+    topics: dict[str, set[int]] = {}
+    for number, topic in enumerate(re.split(r"\||\n", WORDS["topics"])):
+        for word in topic.split():
+            topics.setdefault(root(word), set()).add(number)
     return Vocabulary(
         frozenset(WORDS["empty"].split()),
         frozenset(map(root, WORDS["light"].split())),
         frozenset(map(root, WORDS["light_verbs"].split())),
         {word: frozenset(numbers) for word, numbers in groups.items()},
+        {word: frozenset(numbers) for word, numbers in topics.items()},
+        frozenset(WORDS["foreign"].split()),
     )
 
 
@@ -159,6 +167,12 @@ class FactQuery:
         return any(not _TENTATIVE.isdisjoint(word) for name in self.names for word in name)
 
     @cached_property
+    def topics(self) -> frozenset[int]:
+        """The sorts of talk that the words of its key are at home in."""
+        forms = (form for name in self.names for word in name for form in word)
+        return frozenset[int]().union(*(vocabulary().topics.get(str(form), ()) for form in forms))
+
+    @cached_property
     def telling(self) -> bool:
         """Whether the value is nearly unique: a path, a command, a long number."""
         return any(
@@ -176,6 +190,15 @@ _CONDITIONAL = frozenset(map(root, [
     "fallback", "backup", "emergency", "contingency", "plan", "rain", "condition", "case",
     "exception",
 ]))  # fmt: skip
+
+
+_CUTS = frozenset(["while", "when", "whenever", "then", "plus", "und", "et"])
+
+
+def _said(value: str) -> tuple[Token, ...]:
+    """Return the tokens of a value, without words that part sentences into segments."""
+    every = content(tokens(value))
+    return tuple(token for token in every if token.low not in _CUTS) or every
 
 
 @lru_cache(maxsize=65536)
@@ -206,7 +229,11 @@ def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
             and said[0].form in vocabulary().light_verbs
         ):
             keys.append(())
-    query = tuple(content(tokens(value)) for value in values)
+        if polarity in ("must", "must_not") and len(said) > 1 and said[0].kind in ("word", "name"):
+            # The object is the value: other words of the key only say what sort of thing it is.
+            light = said[0].form in vocabulary().light_verbs
+            keys.append(words[1:] if light else words[:1])
+    query = tuple(_said(value) for value in values)
     # A long number is sufficient without its unit.
     query += tuple(
         value[:1]

@@ -347,19 +347,18 @@ def _phrased(said: list[Token]) -> Iterator[Token]:
     place = 0
     while place < len(said):
         token, end = said[place], 0
-        for rest in known.get(token.form, ()) if token.kind in ("word", "name") else ():
-            end = _behind(said, place + 1, rest)
-            if end:
-                token = _joined(said[place:end], " ".join([token.form, *rest]))
-                break
+        rests = known.get(token.form, ()) if token.kind in ("word", "name") else ()
+        for rest in rests:
+            end = end or _behind(said, place + 1, rest)
+        if end:
+            words = said[place:end]
+            form, raw = (" ".join(t) for t in zip(*((w.form, w.raw) for w in words), strict=True))
+            form = form.replace(" - ", " ")
+            token = token._replace(
+                kind="word", form=form, raw=raw, end=words[-1].end, ties=words[-1].ties
+            )
         yield token
         place = end or place + 1
-
-
-def _joined(words: list[Token], form: str) -> Token:
-    first, last = words[0], words[-1]
-    raw = " ".join(word.raw for word in words)
-    return Token("word", form, raw, first.start, last.end, None, first.tied, last.ties)
 
 
 def _behind(said: list[Token], place: int, words: list[str]) -> int:
@@ -419,6 +418,12 @@ def _measured(found: list[Token]) -> list[Token]:
     while index < len(found):
         token = found[index]
         index += 1
+        share = found[index] if index + 1 < len(found) and found[index + 1].low == "of" else None
+        if token.low in ("a", "an") and share and share.low in _SHARES:
+            amount = Fraction(_SHARES[share.low])
+            raw = f"{token.raw} {share.raw}"
+            token = Token("number", ("percent", amount), raw, token.start, share.end, amount)
+            index += 1
         if token.kind == "number":
             token, index = _grown(token, found, index)
         done.append(token)

@@ -49,8 +49,9 @@ from compactlab.sim.facts.patterns import (
     ruled,
 )
 from compactlab.sim.facts.quantities import Token, rival
-from compactlab.sim.facts.statements import Segment, Statement, answer_in, goes_on
+from compactlab.sim.facts.statements import Segment, Statement, answer_in, answers, goes_on
 
+_FIRST = re.compile(r"\b(?:at )?first ")  # of several parts, not of versions
 WINDOW = 40  # words between key and value, at most: the project's notes on metrics, section 4
 
 
@@ -65,6 +66,8 @@ class StatementQuery:
             first, *rest = behind.segments
             pieces += [Segment(first.tokens, ".", strong=True), *rest]
         self.segments = pieces
+        if statement.asks and behind is not None and len(pieces) == self.own and answers(behind):
+            pieces += [Segment(s.tokens, s.joint or ":") for s in behind.segments[:1]]
         self.asks = statement.asks
         self.answer = answer_in(behind) if statement.asks else ""
         self.flat = [token for segment in pieces for token in segment.tokens]
@@ -93,8 +96,8 @@ class StatementQuery:
     @cached_property
     def text(self) -> str:
         """The statement and its headings, as plain words."""
-        every = (*self.statement.context, *self.flat)
-        return plainly(" ".join(token.low for token in every) + " ")
+        above = (token.low for token in self.statement.context)
+        return plainly(" ".join((*above, *(f"{s.joint} {s.words}" for s in self.segments), "")))
 
     @cached_property
     def orders(self) -> bool:
@@ -139,18 +142,22 @@ class StatementQuery:
         return first in PRONOUNS or not words.isdisjoint({"there", "also", "too", "well"})
 
     def mentions(self, query: FactQuery, shared: Collection[str]) -> bool:
-        """Whether the value occurs and is not denied."""
-        for spot in self._spots(query.values, shared):
+        """Whether the value occurs, its words in any order, and is not denied."""
+        text = self.text.replace("in case of ", "")  # "in case of fire, the order is"
+        if self.asks or DOUBT.search(text) or IF.search(text):
+            return False
+        spots = [*self.spots(query.values, shared)] or self._scattered(query.values, shared)
+        for spot in spots:
             place = self.of[spot[0]]
-            if place < self.own and not self.asks:
-                text = self._marked(place, self.of[spot[1] - 1], set(), spot, [])
+            if place < self.own:
+                text = _FIRST.sub("", self.marked(place, self.of[spot[1] - 1], set(), spot, []))
                 if not any(pattern.search(text) for pattern in DENIALS):
                     return True
         return False
 
     def _anywhere(self, query: FactQuery) -> list[int]:
         """Return the segments that contain the value, for a fact without a key."""
-        return sorted({self.of[a] for a, _ in self._spots(query.values, ())} - {-2})
+        return sorted({self.of[a] for a, _ in self.spots(query.values, ())} - {-2})
 
     def homes(self, name: tuple[frozenset[object], ...]) -> list[int]:
         """Return the segments that contain the key; -1 if the headings contain all of it."""
@@ -176,7 +183,7 @@ class StatementQuery:
                 return [n for n in clause if any(not own[n].isdisjoint(word) for word in name)][-1:]
         return []
 
-    def _spots(
+    def spots(
         self, values: Iterable[tuple[Token, ...]], shared: Collection[str]
     ) -> Iterator[tuple[int, int]]:
         """Return the token ranges of values."""
@@ -185,6 +192,15 @@ class StatementQuery:
                 end = self._matches(value, start, shared)
                 if end:
                     yield start, end
+            if len(value) == 1 and value[0].kind == "code":
+                yield from self._named_apart(str(value[0].form))
+
+    def _named_apart(self, path: str) -> Iterator[tuple[int, int]]:
+        """Find a file's name where its folder is named apart: "main.py, in src/app"."""
+        above, _, name = path.strip("/").rpartition("/")
+        forms = [str(token.form).strip("/") for token in self.flat]
+        if name in forms and any(form and f"/{above}".endswith(f"/{form}") for form in forms):
+            yield forms.index(name), forms.index(name) + 1
 
     def _matches(self, value: tuple[Token, ...], start: int, shared: Collection[str]) -> int:
         index, skipped = start, 0
@@ -230,7 +246,7 @@ class StatementQuery:
         loose: bool = False,
     ) -> str:
         """Return what is said about a fact whose key is in a segment."""
-        spots = list(self._spots(query.values, shared))
+        spots = list(self.spots(query.values, shared))
         if not spots and query.polarity in ("must", "must_not"):
             spots = list(self._scattered(query.values, shared))
         kind = next((v[0] for v in query.values if len(v) == 1 and v[0].kind != "word"), None)
@@ -259,10 +275,8 @@ class StatementQuery:
                 "other" if (near and not self.asks) or self._otherwise(home, keys, kind) else "key"
             )
         verdicts = [self._said(home, name, keys, spot, rivals, query) for spot in bound]
-        for best in ("held", "newer", "plain", "denied", "asked"):
-            if best in verdicts:
-                return best
-        return "key"
+        order = ("held", "newer", "plain", "denied", "asked")
+        return next((best for best in order if best in verdicts), "key")
 
     def _keys(self, home: int, name: tuple[frozenset[object], ...], kind: Token | None) -> set[int]:
         """Return the positions of a key's words; tokens that look like the value are excluded."""
@@ -305,8 +319,8 @@ class StatementQuery:
             first = place == 0 or self.of[place - 1] != self.of[place]
             if first and len(self.segments[self.of[place]].tokens) > 1:
                 return False
-        if kind.kind == "code" and str(kind.form).endswith(f"/{token.form}"):
-            return False  # a bare file name, which other files may share
+        if kind.kind == "code" and f"/{kind.form}".find(f"/{str(token.form).strip('/')}") >= 0:
+            return False  # a bare file name, which other files may share, or its folder
         return rival(kind, token) and not any(alike(w, token, ()) for v in query.values for w in v)
 
     def _otherwise(self, home: int, keys: set[int], kind: Token | None) -> bool:
@@ -351,6 +365,8 @@ class StatementQuery:
         # Backwards: "Mark, who is release manager"; "Samira, our account manager".
         if index != home - 1 or any(self.of[n] == home for n in rivals):
             return False
+        if index == 0 and self.segments[home].joint == "," and self.segments[0].first in FRONT:
+            return True  # "In Lisbon, the meeting is at nine"
         together = self.segments[home].joint == "and" and self._bare(index, spot)
         reported = REPORTS.search(self.segments[home].words) is not None
         return reported or together or self._relative(home, keys)
@@ -375,7 +391,7 @@ class StatementQuery:
     def _dismissed(self, home: int, keys: set[int], place: int, rivals: list[int]) -> bool:
         """Whether another value is said to be outdated or wrong."""
         others = [n for n in range(len(self.flat)) if n != place and (n in rivals)]
-        text = self._marked(0, len(self.segments), keys, (place, place + 1), others)
+        text = self.marked(0, len(self.segments), keys, (place, place + 1), others)
         return any(pattern.search(text) for pattern in DENIALS)
 
     def _fronted(self, home: int, place: int, keys: set[int]) -> bool:
@@ -448,11 +464,7 @@ class StatementQuery:
         first = segment.first
         if segment.strong:
             return False
-        if (
-            "who" in segment.joint
-            or "which" in segment.joint
-            or first in ("which", "who", "whose", "that")
-        ):
+        if {"who", "which", "whose", "that"} & {first, *segment.joint.split()}:
             return True
         rest = (token for token in self._telling(home, keys) if token.kind in ("word", "name"))
         bare = all(token.low == "same" for token in rest)
@@ -473,12 +485,12 @@ class StatementQuery:
         place = self.of[spot[0]]
         if home < place and any(self.segments[n].strong for n in range(home + 1, place + 1)):
             low = place  # it corrects what was said before
-        core = self._marked(low, high, keys, spot, rivals)
+        core = self.marked(low, high, keys, spot, rivals)
         while low > 0 and self._leads(low):
             low -= 1
         while high + 1 < len(self.segments) and self._comments(high + 1, query):
             high += 1
-        text = self._marked(low, high, keys, spot, rivals)
+        text = self.marked(low, high, keys, spot, rivals)
         last = max((n for n, s in enumerate(self.segments[: self.own]) if s.strong), default=0)
         above = plainly(" ".join(token.low for token in self.statement.context) + " ")
         if self.asks and not self.answer and last <= self.of[spot[0]] < self.own:
@@ -522,7 +534,7 @@ class StatementQuery:
                 break
         if low and not self.segments[low].strong:
             low -= RULES.search(self.segments[low - 1].words) is not None
-        return self._marked(low, high, keys, spot, rivals)
+        return self.marked(low, high, keys, spot, rivals)
 
     def _bans(self, place: int) -> bool:
         """Whether a segment only forbids to touch a thing."""
@@ -563,7 +575,7 @@ class StatementQuery:
             return False
         return COMMENT.match(f"{segment.joint} {segment.words}") is not None
 
-    def _marked(
+    def marked(
         self, low: int, high: int, keys: set[int], spot: tuple[int, int], rivals: list[int]
     ) -> str:
         """Return segments as words, with KEY, VALUE and RIVAL as placeholders."""

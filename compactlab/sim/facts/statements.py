@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from compactlab.sim.facts.patterns import NO, PRONOUNS, YES
-from compactlab.sim.facts.quantities import Token, cleaned, tokens
+from compactlab.sim.facts.quantities import WORDS, Token, cleaned, tokens
 
 Tokens = tuple[Token, ...]
 
@@ -212,9 +212,7 @@ def _begins(line: str) -> bool:
 # Most tokens of a sentence: longer ones are data. After half of them, a semicolon ends the
 # sentence, so that none ends between a key and its value.
 LONGEST = 120
-_SHORTENED = frozenset(
-    ["dr", "mr", "mrs", "ms", "prof", "st", "no", "nr", "vs", "e.g", "i.e", "etc", "approx", "ca"]
-)
+_SHORTENED = frozenset(WORDS["shortened"].split())
 
 
 def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
@@ -225,7 +223,7 @@ def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
         spaced = last or said[index + 1].start > token.end or said[index + 1].raw in "\"')]*"
         ends = token.kind == "mark" and token.raw in ".!?…。" and (spaced or token.raw == "。")
         if ends and token.raw == "." and index:
-            ends = said[index - 1].low not in _SHORTENED
+            ends = said[index - 1].low not in _SHORTENED and (last or not _numbers(said, index))
         if ends and token.raw in "…" and not last:
             ends = said[index + 1].raw[:1].isupper()
         length = index - start
@@ -235,6 +233,13 @@ def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
                 piece = said[start : index + 1]
                 yield Statement(segments(piece), context, token.raw == "?")
             start = index + 1
+
+
+def _numbers(said: Tokens, index: int) -> bool:
+    """Whether a full stop is behind the number of an item: "these: 1. fetch, 2. build"."""
+    number, behind = said[index - 1], said[index + 1]
+    apart = index < 2 or said[index - 2].kind == "mark"
+    return apart and number.kind == "number" and len(number.raw) < 3 and behind.raw[:1].islower()
 
 
 _STRONG = frozenset({";", "but", "while", "whereas", "aber", "mais", "pero", "ma", "sondern"})
@@ -285,6 +290,13 @@ def answer_in(statement: Statement | None) -> str:
     first = next((t for s in statement.segments for t in s.tokens if t.kind != "mark"), None)
     word = first.low if first else ""
     return word if word in YES | NO else ""
+
+
+def answers(statement: Statement) -> bool:
+    """Whether a statement may be the answer to a question before it: "A: 8123", "8123"."""
+    first, *rest = (segment.words for segment in statement.segments)
+    short = not rest and len(first.split()) <= 4
+    return not statement.asks and (short or re.match(r"a :|answer\b", first) is not None)
 
 
 def goes_on(statement: Statement) -> bool:

@@ -19,6 +19,7 @@ from compactlab.sim.facts.fact_query import (
     RUN,
     FactQuery,
     Names,
+    content,
     fact_query,
     lettered,
     needed,
@@ -27,10 +28,11 @@ from compactlab.sim.facts.fact_query import (
 )
 from compactlab.sim.facts.occurrences import normal, occurrences, path_ends, words_of
 from compactlab.sim.facts.patterns import ORDERS
-from compactlab.sim.facts.quantities import Token, phrases_of, root
+from compactlab.sim.facts.quantities import Token, phrases_of, root, tokens
 from compactlab.sim.facts.shorthand import numbered
 from compactlab.sim.facts.statement_query import StatementQuery
 from compactlab.sim.facts.statements import Passage, passages
+from compactlab.sim.facts.suggestion import suggests
 
 
 class Spoken(NamedTuple):
@@ -158,6 +160,10 @@ class Wording:
     def says(self, fact: Fact) -> Spoken:
         """Return what the text says about a fact."""
         found = self._says(fact)
+        if found.key and not (found.intact or found.wrong) and fact.polarity == "is":
+            items = _LIST.split(fact.value) if len(fact.value) < _LONGEST_LIST else []
+            if len(items) > 1 and all(self.holds(fact, item) for item in items):
+                return Spoken(key=True, stated=True, intact=True)
         if fact.polarity == "is" and not (found.intact or found.wrong):
             pairs = product((fact.key, *fact.aliases), (fact.value, *fact.variants))
             if any(numbered(self._reading.raw, name, value) for name, value in pairs):
@@ -180,7 +186,7 @@ class Wording:
             # The last word of a key is ambiguous, unless the value is with it.
             by_head = self._judged(query, heads, bare=True)
             found = by_head if by_head.stated else SILENT
-        if found.intact or found.wrong:
+        if found.intact or (found.wrong and query.polarity != "must_not"):
             return found
         if query.polarity in ("is", "asks") and query.names:
             loose = self._judged(query, self._most(query), bare=True)
@@ -190,8 +196,12 @@ class Wording:
             return found
         if query.polarity == "must_not" or (query.telling and query.polarity == "is"):
             nameless = self._judged(query, ((),), ban=query.polarity != "is")
-            if nameless.intact or nameless.wrong:
+            if nameless.intact or (nameless.wrong and not found.wrong):
                 return nameless
+        if found == SILENT and query.polarity == "is" and not query.truth:
+            near = self._reading.near(((),), query.values)
+            if any(suggests(line, query, self._shared) for line in near):
+                return Spoken(key=True, stated=True, intact=True)
         return found
 
     def _most(self, query: FactQuery) -> Names:
@@ -230,7 +240,8 @@ class Wording:
     def holds(self, fact: Fact, part: str) -> bool:
         """Whether the text states one part of a fact with several parts.
 
-        The parts may be spread over a sentence and the next one, if that continues it.
+        The parts may be spread over a sentence and the next one, if that continues it. All parts in
+        one sentence are enough for a whole, whatever it calls it.
         """
         names = tuple(name for name in (fact.key, *fact.aliases) if name)
         query = fact_query(names, (part,), "is")
@@ -238,6 +249,10 @@ class Wording:
             return False
         if not names:
             return any(line.mentions(query, self._shared) for line in self._reading.lines)
+        every = content(tokens(fact.value)) if fact.whole else ()
+        for line in self._reading.lines if every else ():
+            if line.tokens.may_say(every) and line.mentions(query, self._shared):
+                return True
         keys = query.names + tuple((head,) for head in query.heads)
         if not self._has(keys):
             return False
@@ -272,5 +287,7 @@ class Wording:
         return Spoken(key, stated, intact, ordered, wrong and not intact)
 
 
+_LIST = re.compile(r",\s+(?:and\s+|then\s+)?|;\s+|\s+and\s+")
+_LONGEST_LIST = 200  # characters of a value whose items are looked for one by one
 _NEAR = 200  # characters around a value in which words of order count
 _PATH = re.compile(r"(?<![\w/.~-])[\w.@+-]+(?:/[\w.@+-]+)+")
