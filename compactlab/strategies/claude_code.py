@@ -247,6 +247,11 @@ class FullSummary(Strategy):
         return {} if self.trigger else defaults(self, "buffer_tokens", "summary_tokens")
 
     @property
+    def by_price(self) -> bool:  # type: ignore[override]
+        """Whether it acts by the lifetime of cache entries."""
+        return self.idle
+
+    @property
     def phases(self) -> frozenset[Phase]:  # type: ignore[override]
         """Before calls, and in silences if it is told so."""
         silent = {Phase.ON_IDLE} if self.idle else set()

@@ -142,6 +142,7 @@ class IdleCompaction(Strategy):
         and price are without effect then.
     """
 
+    by_price = True
     does = (Act.SUMMARISE,)
 
     trigger: Trigger = None

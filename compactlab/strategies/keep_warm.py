@@ -73,6 +73,7 @@ class KeepWarm(Strategy):
         Seconds after the last request until which it pings in a silence.
     """
 
+    by_price = True
     does = (Act.REQUEST,)
 
     mode: Literal["idle", "streaming"] = "idle"

@@ -13,11 +13,9 @@ import compactlab as package
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.page.explorer import (
     AS_REPLAYED,
-    BY_PRICE,
     LIFETIMES,
     Explorer,
     _dearer,
-    by_price,
     explorer,
     priced,
 )
@@ -29,7 +27,8 @@ from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.models.rates import PRESETS
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
-from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.catalogue import STRATEGIES, find_strategy
+from compactlab.strategies.program.exec import Exec
 from tests.reports.conftest import KEPT, SUMMED, make, rows, store
 
 # Sonnet 4.5, dollars a token.
@@ -148,19 +147,22 @@ def test_it_is_left_out_where_a_figure_or_a_price_is_unknown() -> None:
     assert shown(store(unknown)) is None
 
 
-def test_the_strategies_that_decide_by_prices_or_lifetimes_are_known() -> None:
+def test_a_strategy_that_asks_for_prices_or_lifetimes_says_so() -> None:
     folder = Path(package.__file__).parent / "strategies"
     asking = re.compile(r"\bcache_lifetime\b|\bprices_of\b|\bmechanisms\.price\b")
-    parts = (p for p in folder.rglob("*.py") if p.parent.name != "mechanisms")
-    files = (p for p in parts if asking.search(p.read_text(encoding="utf-8")))
-    # A program is told the lifetime, and may go by it.
-    found = {"exec" if file.parent.name == "program" else file.stem for file in files}
-    assert found == BY_PRICE
-    assert by_price("exec(command='node mine.mjs')")
-    assert by_price("full_summary() + idle_compaction(margin=60.0)")
-    assert by_price(find_strategy("claude_code(idle=True)").spec)
-    assert not by_price(find_strategy("claude_code").spec)
-    assert not by_price("full_summary()")
+    parts = (p for p in folder.rglob("*.py") if p.parent.name not in ("mechanisms", "program"))
+    found = {file.stem for file in parts if asking.search(file.read_text(encoding="utf-8"))}
+    assert found == {name for name in STRATEGIES.built_in if find_strategy(name).by_price}
+    assert find_strategy("full_summary + idle_compaction(margin=60)").by_price
+    assert find_strategy("claude_code(idle=True)").by_price
+    assert Exec.by_price  # it is told the lifetime, and may go by it
+
+
+def test_what_decides_by_prices_needs_a_replay() -> None:
+    view = shown(store(make("keep_all()"), make("keep_warm()"), by_price=["keep_warm()"]))
+    assert view is not None
+    fixed = {each[0]: each[-1] for each in json.loads(view.text)["strategies"]}
+    assert fixed == {"keep_all": 0, "keep_warm": 1}
 
 
 def test_a_page_with_it_is_the_same_twice_and_has_one_script(small: Results) -> None:

@@ -91,6 +91,7 @@ class Row:
     twins: tuple[str, ...] = ()  # strategies with equal runs that share its table row
     doubtful: bool = False  # it has torn calls, and the number in the log is unknown
     beyond: str = ""  # why its prompts may exceed the window, and what keeps it within
+    by_price: bool = False  # whether it decides by prices, so that others need a replay
 
     @property
     def name(self) -> str:
@@ -541,6 +542,7 @@ def _row(
         spec in results.manifest.get("own_strategies", ()),
         doubtful=worse and torn is None,
         beyond=results.manifest.get("beyond", {}).get(spec, ""),
+        by_price=spec in results.manifest.get("by_price", ()),
     )
 
 

@@ -54,8 +54,6 @@ _DOLLARS = ("cost_input_usd", "cost_read_usd", "cost_write_usd", "cost_output_us
 _TOKENS = ("tokens_uncached", "tokens_cache_read", "tokens_cache_write", "tokens_output")
 _PAID_AS = ("uncached", "cache_write_5m", "cache_write_1h")
 _COLUMNS = (("uncached",), ("cache_read",), ("cache_write_5m", "cache_write_1h"), ("output",))
-# These strategies decide by prices or lifetimes, so only a replay can show their costs.
-BY_PRICE = frozenset({"exec", "idle_compaction", "keep_warm"})
 _EXPIRED = "cache_miss_ttl_expired"
 # Selectable lifetimes, as multiples of the replayed one. Five minutes become 25 seconds to eight
 # hours, an hour becomes five minutes to four days; the last one never ends.
@@ -127,12 +125,6 @@ def priced(row: Row | Sequence[Run], catalogue: Catalogue) -> Priced | None:
     except ModelError:
         return None
     return Priced(_added(bills / parts[:, None]), _added(tokens / parts[:, None]), shifts)
-
-
-def by_price(spec: str) -> bool:
-    """Whether a strategy, or a part of a pipeline, decides by prices or lifetimes."""
-    named = not BY_PRICE.isdisjoint(part.partition("(")[0] for part in spec.split(" + "))
-    return named or "idle=True" in spec  # Claude Code's option
 
 
 def _added(values: Dollars) -> Dollars:
@@ -319,8 +311,7 @@ def _written(row: Row, each: Priced, colours: Mapping[str, str], shown: Sequence
     """A strategy as JSON: name, colour, whether it is a choice, its bill, and its shifts."""
     shifts = [[_short(line[index]) for index in shown] for line in each.shifts]
     bill = [_short(each.bill[index]) for index in shown]
-    fixed = int(by_price(row.spec))
-    return [clean(row.label), colours[row.spec], int(row.choice), bill, shifts, fixed]
+    return [clean(row.label), colours[row.spec], int(row.choice), bill, shifts, int(row.by_price)]
 
 
 def _short(value: float) -> float:

@@ -61,7 +61,7 @@ _DEFAULTS = {
 }
 _SHOWN_ELSEWHERE = {
     "strategies", "strategies_code", "sources", "source_keys", "source_seeds", "engines",
-    "conditions", "breaks", "sees_future", "flushes", "metrics",
+    "conditions", "breaks", "by_price", "sees_future", "flushes", "metrics",
     "used", "compactlab", "prices", "tokenizer", "bounds", "caps", "controls", "line_up",
 }  # fmt: skip
 

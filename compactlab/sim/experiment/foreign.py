@@ -85,6 +85,7 @@ class Foreign(Strategy):
         "spec": str,
         "label": str,
         "lifetime": Lifetime,
+        "by_price": bool,
         "sees_future": bool,
         "flushes": bool,
         "breaks": _texts,
@@ -94,6 +95,7 @@ class Foreign(Strategy):
     spec = _answer("spec")
     label = _answer("label")
     lifetime = _answer("lifetime")
+    by_price = _answer("by_price")
     sees_future = _answer("sees_future")
     flushes = _answer("flushes")
     breaks = _answer("breaks")

@@ -250,6 +250,7 @@ class Experiment:
             "bounds": {bound.spec: bound.label for bound in self.bounds},
             "distance": self.distance,
             "strategies_code": {c.strategy.spec: c.code for c in self.conditions},
+            "by_price": [s.spec for s in strategies if s.by_price],
             "sees_future": [s.spec for s in strategies if s.sees_future],
             "flushes": [s.spec for s in strategies if s.flushes],
             "own_strategies": list(

@@ -77,6 +77,8 @@ class Strategy(ABC):
         How long its returned view is valid.
     idle_after
         Seconds of inactivity after which it is called with ``Phase.ON_IDLE``.
+    by_price
+        Whether it decides by prices or lifetimes of cache entries: others need a replay.
     sees_future
         Whether it may access the future; only an oracle does, and reports say so.
     breaks
@@ -101,6 +103,7 @@ class Strategy(ABC):
     phases: ClassVar[frozenset[Phase]] = frozenset({Phase.BEFORE_CALL})
     lifetime: ClassVar[Lifetime] = Lifetime.SESSION
     idle_after: ClassVar[float] = 0.0
+    by_price: ClassVar[bool] = False
     sees_future: ClassVar[bool] = False
     breaks: ClassVar[Mapping[str, str]] = MappingProxyType({})
     caps: ClassVar[Mapping[str, int]] = MappingProxyType({})
@@ -207,6 +210,11 @@ class Composition(Strategy):
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
         """The rules that its parts break."""
         return {rule: why for part in self.parts for rule, why in part.breaks.items()}
+
+    @property
+    def by_price(self) -> bool:  # type: ignore[override]
+        """Whether a part decides by prices."""
+        return any(part.by_price for part in self.parts)
 
     @property
     def caps(self) -> Mapping[str, int]:  # type: ignore[override]

@@ -57,6 +57,7 @@ class _Manifest(msgspec.Struct, forbid_unknown_fields=True):
     strategies_code: dict[str, str] = {}
     bounds: dict[str, str] = {}
     distance: Count = 0
+    by_price: list[str] = []
     sees_future: list[str] = []
     flushes: list[str] = []
     own_strategies: list[str] = []

@@ -25,7 +25,10 @@ _SAME = (
     "tables",
     "redact",
 )
-_LISTS = ("sees_future", "flushes", "own_strategies", "models", "conditions", "seeds", "engines")
+_LISTS = (
+    "by_price", "sees_future", "flushes", "own_strategies", "models", "conditions", "seeds",
+    "engines",
+)  # fmt: skip
 _SOURCES = ("sources", "source_seeds", "source_keys")
 _NAMED = ("strategies", "strategies_code", "bounds", "breaks", "caps", "beyond", "summarizers")
 

@@ -58,6 +58,8 @@ class Exec(Strategy):
         If the command names no program.
     """
 
+    by_price = True  # it is told the lifetime, and may go by it
+
     command: str
     timeout: Annotated[float, above(0, up_to=LONGEST_WAIT)] = 60
 
