@@ -170,11 +170,12 @@ def forgotten(request: pytest.FixtureRequest) -> Iterator[None]:
 
 @pytest.fixture(scope="session", autouse=True)
 def plain() -> Iterator[None]:
-    """No terminal, whatever the tests are run on."""
+    """No terminal, whatever the tests are run on, and nothing waits for a disk."""
     rich = ("COLUMNS", "FORCE_COLOR", "NO_COLOR", "TERM", "TTY_COMPATIBLE", "TTY_INTERACTIVE")
     with pytest.MonkeyPatch.context() as environment:
         for name in rich:
             environment.delenv(name, raising=False)
+        environment.setattr(os, "fsync", lambda _: None)  # no test pulls the plug
         yield
 
 

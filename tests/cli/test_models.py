@@ -271,6 +271,7 @@ def test_a_recording_can_name_ones_own_model(compactlab, own, tmp_path):
 # ---------------------------------------------------------------------------- of the price list
 
 
+@pytest.mark.usefixtures("drawn")
 def test_a_model_of_the_price_list_is_run_and_said_to_be_inferred(compactlab, tmp_path):
     out, run = tmp_path / "out", ("run", "--conversations", TINY, "--strategies", "keep_all")
     done = compactlab(*run, "--model", "gpt-5-nano-2025-08-07", "--jobs", 1, "--out", out)

@@ -173,7 +173,7 @@ def test_the_walk_meets_what_is_there(place: Place) -> None:
     assert any(name.startswith("store/calls/") for name in place.names)
 
 
-@pytest.mark.parametrize("command", ["run", "report", "merge"])
+@pytest.mark.parametrize("command", ["report", "run", "merge"])
 @pytest.mark.parametrize("trap", TRAPS)
 def test_whatever_lies_at_a_name_is_refused_or_not_looked_at(
     trap: Trap,

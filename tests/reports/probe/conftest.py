@@ -35,7 +35,7 @@ def probe(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Probe:
         return called(
             "probe", SESSION, "--strategies", "keep_all", "--strategies", "sliding_window(keep=4)",
             "--window", 4_000, "--reader", "gpt-5-mini", "--answers", "answers",
-            "--questions", 6, *more,
+            "--questions", 3, *more,
         )  # fmt: skip
 
     return call

@@ -33,7 +33,7 @@ def test_a_model_that_repeats_the_recorded_call_agrees_fully(probe: Probe) -> No
     found = data(asked)
     assert not found["too_weak"]
     for row in found["by_strategy"]:
-        assert row["calls"] == 6
+        assert row["calls"] == 3
         for kind in ("tool", "arguments"):
             assert values(row, kind) == [1, 1, 0]
     again = probe(*ACTION)
@@ -72,7 +72,7 @@ def test_a_dry_run_says_how_many_calls_would_be_asked_about_and_for_how_much(
     done = probe(*ACTION[:2], "--dry-run")
     assert done.code == 0
     # With everything, which is also what keep_all leaves, and with what the window leaves.
-    assert done.out.startswith("would ask for 12 answers not yet recorded\nfor about 0.")
+    assert done.out.startswith("would ask for 6 answers not yet recorded\nfor about 0.")
     assert [*tmp_path.iterdir()] == []
 
 

@@ -42,7 +42,7 @@ def test_a_reader_that_finds_what_is_there_recalls_what_states_call_kept(probe: 
     assert (cuts["mcc"], cuts["off"]) in [(1.0, 0.0), (None, 0.0)]
     states = {each["name"]: each["compacted"]["value"] for each in found["by_state"]}
     assert states == {"verbatim": 1.0, "lost": 0.0}
-    assert sum(group["questions"] for group in found["by_lag"]) == 2 * 6
+    assert sum(group["questions"] for group in found["by_lag"]) == 2 * 3
 
 
 def test_a_reader_that_knows_nothing_is_too_weak(probe: Probe) -> None:
@@ -101,7 +101,7 @@ def test_csv_has_a_row_for_each_answer(probe: Probe) -> None:
     with reading(finds(session())) as server:
         done = probe(*at(server.url), "--draws", 2, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.out)))
-    assert len(rows) == 6 * 2 * 4 * 2
+    assert len(rows) == 3 * 2 * 4 * 2
     assert {row["recalled"] for row in rows if row["condition"] == "without"} == {"0"}
     assert {row["recalled"] for row in rows if row["condition"] == "restated"} == {"1"}
 

@@ -70,6 +70,6 @@ def test_how_models_write_records(key: str, value: str, text: str, kept: bool) -
 def test_a_long_line_of_records_is_cut_between_them() -> None:
     text = "; ".join(f"pipe-3-{n}=flow-{n:04}" for n in range(200))
     wording = Wording(text)
-    for number in range(200):
+    for number in range(0, 200, 8):
         fact = Fact("f", "entity", f"pipe-3-{number}", f"flow-{number:04}")
         assert wording.says(fact).intact, number
