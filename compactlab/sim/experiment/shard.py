@@ -159,7 +159,6 @@ def run_one(
                 if writer and writer.asks and control.matched:
                     written = (c.usage.output for c in data.side_calls if c.purpose == "summary")
                     beside = InStep(control, tuple(written))
-                # Only what it makes the agent forget is compared.
                 options = replace(setting, summarizer=beside, loop=None, checks=False)
                 steps = list(replay(conversation, strategy, options))
                 controls[name] = _read(conversation, strategy, options, steps)

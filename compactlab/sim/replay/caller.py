@@ -68,7 +68,7 @@ class Caller:
         chance = partial(stream, options.seed, conversation.id)
         self.meter = Meter({} if options.caches is None else options.caches, chance)
         self.client = Client(conversation.format, options.churn, chance)
-        self.asked = 0.0  # time of the last call
+        self.asked, self.last_model = 0.0, ""  # time and model of the last call
         self.as_recorded = options.model == RECORDED
         first = next((m.call for m in conversation.calls), Call())
         self.ttl = next((m.call.ttl for m in conversation.calls if m.call and m.call.ttl), "")
@@ -82,15 +82,8 @@ class Caller:
         # It does not hold this object, which holds it: memory is free without a search for cycles.
         models: dict[str, Model] = {}
         self._find = partial(_found, models, options, hidden, conversation)
-        self.side = SideCalls(
-            strategy.spec,
-            writer,
-            self.meter,
-            self.session,
-            recorded,
-            self._find,
-            checks=options.checks,
-        )
+        self.side = SideCalls(strategy.spec, writer, self.meter, self.session, recorded, self._find)
+        self.side.checks = options.checks
         self.outbox = Outbox(strategy.parts, self.session, self.side)
         self.script = Script(conversation, strategy.parts, options.seed)
         self.host = Host(
@@ -113,7 +106,6 @@ class Caller:
         if options.loop is not None:
             strips = self.host.model.strips_thinking
             self.actor = Actor(options.loop, ledger_of(conversation), chance, strips=strips)
-        self.last_model = ""
         # If the last call ended a turn: its model, its prompt with the answer, and the time.
         self.ended: tuple[Model, View, float] | None = None
         if hidden.opening is not None:
