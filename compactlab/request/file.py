@@ -455,6 +455,9 @@ def _written_out(expansion: Expansion, data: dict[str, Any]) -> dict[str, Any]:
         "strategies": expansion.strategies,
         "summarizer": expansion.summarizers,
     }
+    for key in [key for key in data if key in SETTINGS and not SETTINGS[key].in_file]:
+        faults.add((key,), "no file may set this, only an option or an argument")
+        del data[key]
     for key in (key for key in expand if key in data):
         before = len(faults)
         data[key] = expand[key](data[key])

@@ -204,7 +204,7 @@ def test_an_experiment_file_names_the_folder_and_cannot_ask(
     assert compactlab("run", file).told(tmp_path) == snapshot("""\
 2
 compactlab: sub/e.toml: settings are wrong:
-  line 1: ask: unknown key 'ask'; did you mean dask?\
+  line 1: ask: no file may set this, only an option or an argument\
 """)
 
 
