@@ -167,9 +167,25 @@ class FactQuery:
         return any(not _TENTATIVE.isdisjoint(word) for name in self.names for word in name)
 
     @cached_property
+    def contrary(self) -> FactQuery | None:
+        """The form of what a negative value denies: "not installed", "unpaid"."""
+        value = self.values[0] if self.values else ()
+        rest = value[1:] if len(value) > 1 and value[0].low in _NEGATIVE else ()
+        prefix = _PREFIX.match(value[0].low) if len(value) == 1 else None
+        if prefix and value[0].kind in ("word", "name"):
+            rest = tokens(prefix[1])
+        return FactQuery(self.names, self.heads, (rest,), self.polarity) if rest else None
+
+    @cached_property
+    def subject(self) -> list[frozenset[object]]:
+        """The words of its key, without those that any value has: "date", "number"."""
+        words = [word for name in self.names for word in name]
+        return [word for word in words if word.isdisjoint(vocabulary().light)] or words
+
+    @cached_property
     def topics(self) -> frozenset[int]:
         """The sorts of talk that the words of its key are at home in."""
-        forms = (form for name in self.names for word in name for form in word)
+        forms = (form for word in self.subject for form in word)
         return frozenset[int]().union(*(vocabulary().topics.get(str(form), ()) for form in forms))
 
     @cached_property
@@ -192,6 +208,10 @@ _CONDITIONAL = frozenset(map(root, [
 ]))  # fmt: skip
 
 
+_NEGATIVE = frozenset(
+    ["not", "no", "never", "without", "isn't", "doesn't", "don't", "cannot", "can't"]
+)
+_PREFIX = re.compile(r"(?:un|non-)(?=[^\W\d_]{4})(.+)")
 _CUTS = frozenset(["while", "when", "whenever", "then", "plus", "und", "et"])
 
 
@@ -220,6 +240,8 @@ def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
             keys.append(words[1:])
         if len(said) == 2:
             keys.append((frozenset({root(f"{said[0].form}{said[1].raw}")}),))
+        if " of " in name and len(said) > 1 and said[0].form not in vocabulary().light:
+            heads.append(words[0])
         heads += [senses(said[-1 - (len(said) > 2 and last in vocabulary().light)].form)] * (
             len(said) > 1 and (len(said) > 2 or last not in vocabulary().light)
         )

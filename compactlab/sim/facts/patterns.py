@@ -16,24 +16,21 @@ NOT = (
     r"(?:not|never|no longer|no more|isn't|aren't|wasn't|weren't|won't|don't|doesn't|didn't|cannot"
     r"|can't|mustn't|shouldn't|hasn't|haven't|hadn't|without|instead of|rather than|in place of"
     r"|in lieu of|den(?:y|ies|ied)|disput\w*|refus\w*|wouldn't|neither|nor|ruled out|ruling out"
-    r"|reject\w*|abandon\w*|discard\w*|dropped|gave up"
-    r"|given up|stopped|stop|other than|except|no need|needn't|against|away from|out of"
-    r"|no|nobody|nothing"
-    r"|nicht|kein\w*|nie|niemals|statt|jamais|pas|ne|n'\w+|nunca|ya no|não|nem|mai|non|né)"
+    r"|reject\w*|abandon\w*|discard\w*|dropped|gave up|given up|stopped|stop|other than|except"
+    r"|no need|needn't|against|away from|out of|no|nobody|nothing|nicht|kein\w*|nie|niemals|statt"
+    r"|jamais|pas|ne|n'\w+|nunca|ya no|não|nem|mai|non|né)"
 )
 UNLESS_MORE = r"(?! (?:only|just|exceed\w*|more|less|later|above|below|forget|change|worry|sure)\b)"
 FORMER = (
     r"(?:used to(?: be)?|formerly|previously|former|previous|originally|initially|at first"
-    r"|first|outdated|obsolete|deprecated|replac\w+(?! (?:by|with))|supersed\w+(?! by)|früher"
-    r"|antes|before that"
-    r"|stale|earlier|had been|until recently|no longer)"
+    r"|(?<!the )first|outdated|obsolete|deprecated|replac\w+(?! (?:by|with))|supersed\w+(?! by)"
+    r"|früher|antes|before that|stale|earlier|had been|until recently|no longer)"
 )
 GONE = (
     r"(?:reject\w*|abandon\w*|dropped|discard\w*|removed|replaced|ruled out|wrong|incorrect|false"
     r"|untrue|outdated|obsolete|deprecated|retired|turned down|cancel\w*|revert\w*|superseded"
-    r"|no longer|not(?! to\b)|gone|over|rolled back|history|void|off the table|revoked"
-    r"|withdrawn|lifted|a mistake"
-    r"|an error|vetoed|scrapped|declined|refuted|disproved|denied|abolished|ended)"
+    r"|no longer|not(?! to\b)|gone|over|rolled back|history|void|off the table|revoked|withdrawn"
+    r"|lifted|a mistake|an error|vetoed|scrapped|declined|refuted|disproved|denied|abolished|ended)"
 )
 IS_GONE_BY = (
     r"(?:was|were|is|are|has been|have been|had been|got|being|will be|turned out to be|proved)"
@@ -70,11 +67,9 @@ DENIALS = [
     _pattern(r"VALUE (?:[^;. ]+ ){0,4}, (?:and |but )?(?:then|later|but) (?:\w+ ){0,2}"
              r"(?:revert\w*|back|chang\w*|switch\w*|moved?) to"),
     _pattern(r"VALUE (?:(?!RIVAL|;)\S+ ){0,5}(?:and|but|then|later|,) (?:(?:it|they|we|he|she"
-             r"|has|have|was"
-             r"|were|is|been|since|later|then|got|had|now) )*(?:reset|set back|put back|changed"
-             r"|switched"
-             r"|moved|reverted|went back|goes back|raised|lowered|replaced|dropped|gave|given"
-             r"|scrapped"
+             r"|has|have|was|were|is|been|since|later|then|got|had|now) )*(?:reset|set back"
+             r"|put back|changed|switched|moved|reverted|went back|goes back|raised|lowered"
+             r"|replaced|dropped|gave|given|scrapped"
              r"|swapped|wants?) (?:\w+ ){0,3}(?:to|by|with|for|at|in favou?r of|up) "),
     _pattern(r"\b(?:until|till) (?!VALUE)(?:\S+ ){1,2}: VALUE"),
     _pattern(r"\b(?:chosen|preferred|picked|favou?red|instead|won|wins|prefer\w*|chose\w*) "
@@ -89,18 +84,16 @@ DOUBT = re.compile(
     r"|ing)?|toy\w* with|lean\w* towards?|in discussion|being discussed|under discussion"
     r"|thinking about|thought about|weighing|evaluating|idea|would be|would have|rumou?r\w*"
     r"|allegedly|claim(?:s|ed)|blames?|vielleicht|wohl|wahrscheinlich|peut-être|quizás|forse"
-    r"|talvez|(?:KEY|VALUE) (?:\S+ )?may (?:be|become)|hope\w*|plan b|if anything"
-    r"|believes?|thinks|thought|or so|hunch|looks? like|front[- ]?runner|if (?:i|we) remember\w*"
-    r"|iirc|afaik"
-    r"|as far as (?:i|we) (?:know|recall|remember|can tell)|needs? (?:checking|confirm\w+|verif\w+)"
-    r"|to be (?:verified|checked|determined|agreed|announced|fixed)|tba|unverified|provisional\w*"
-    r"|preliminar\w+|pencill?ed in|(?:have|has|had)(?:n't| not) (?:\S+ ){1,4}yet|theory|hypothes\w+"
-    r"|specul\w+|in all likelihood|chances are|plausibl\w+|may (?:well|slip|change|still|yet)"
-    r"|up in the air|on the fence|reportedly|supposed to be|word has it|roughly expected|possible"
-    r"|doubts?|doubtful|questionable|not convinced|vermutlich|möglicherweise|voraussichtlich"
-    r"|angeblich"
-    r"|eventuell|unklar|noch (?:nicht|offen)|könnte|ich glaube|probablement|pourrait|je (?:crois"
-    r"|pense)"
+    r"|talvez|(?:KEY|VALUE) (?:\S+ )?may (?:be|become)|hope\w*|plan b|if anything|believes?|thinks"
+    r"|thought|or so|hunch|looks? like|front[- ]?runner|if (?:i|we) remember\w*|iirc|afaik"
+    r"|n't (?:sure|certain)|attributed to|as far as (?:i|we) (?:know|recall|remember|can tell)"
+    r"|needs? (?:checking|confirm\w+|verif\w+)|to be (?:verified|checked|determined|agreed"
+    r"|announced|fixed)|tba|unverified|provisional\w*|preliminar\w+|pencill?ed in|(?:have|has"
+    r"|had)(?:n't| not) (?:\S+ ){1,4}yet|theory|hypothes\w+|specul\w+|in all likelihood"
+    r"|chances are|plausibl\w+|may (?:well|slip|change|still|yet)|up in the air|on the fence"
+    r"|reportedly|supposed to be|word has it|roughly expected|possible|doubts?|doubtful"
+    r"|questionable|not convinced|vermutlich|möglicherweise|voraussichtlich|angeblich|eventuell"
+    r"|unklar|noch (?:nicht|offen)|könnte|ich glaube|probablement|pourrait|je (?:crois|pense)"
     r"|pas encore|à confirmer|quizá|tal vez|a lo mejor|probablemente|podría|creo que|aún no"
     r"|todavía no|(?:por|a|da) confirmar|probabilmente|potrebbe|credo|penso che|non ancora"
     r"|da confermare|provavelmente|poderia|acho que|ainda não)\b"
@@ -117,6 +110,7 @@ AGREED = re.compile(
 PLAINLY = [
     (re.compile(pattern), instead)
     for pattern, instead in (
+        (r"\bno (?=(?:dia|mês|ano|final|início|próximo|valor|total|local)\b)", "em "),
         (r"\b(?:without|no|beyond|beyond any|without any|not in)(?: a)? (?:doubt|question)s?\b"
          r"|\bundoubtedly\b",
          "certainly"),
@@ -152,8 +146,8 @@ def plainly(text: str) -> str:
 IF = re.compile(
     r"^(?:\W*)(?:if|unless|in case|provided|assuming|should|whenever|when|only if|once|had|wenn"
     r"|falls|otherwise|were|as soon as|as long as)\b|\b(?:if|unless|in case|provided that"
-    r"|depending on|falls|whether|as soon as|as long as|only when|sofern|sobald|solange|à condition"
-    r"|pourvu|siempre que|a condición|a condizione|purché|desde que|caso)\b"
+    r"|depending on|falls|whether|as soon as|as long as|only when|sofern|sobald|solange"
+    r"|à condition|pourvu|siempre que|a condición|a condizione|purché|desde que|caso)\b"
 )
 CHOICE = re.compile(
     r"\bcandidates\b|\bVALUE or\b|\bor VALUE|\bRIVAL or VALUE|\beither\b|\boptions?\b|\bwhether\b"
@@ -178,9 +172,8 @@ FORBIDS = re.compile(
     r"|forbade|prohibit\w*|avoid\w*|without|refrain\w*|off[- ]limits|leave \S+ alone|leave alone"
     r"|hands off|stay\w* away|keep\w* away|keep off|steer clear|banned|bans?|taboo|out of bounds"
     r"|disallow\w*|nothing|none|nobody|neither|nor|untouched|instead of|stop|verboten|nicht|nie"
-    r"|niemals"
-    r"|kein\w*|aucun\w*|ningun\w*|ningún|nessun\w*|jamais|interdit\w*|ne|nunca|prohibid\w*|no se"
-    r"|mai|vietato|non|não|proibid\w*|embargo|under seal|freeze|unless told)\b"
+    r"|niemals|kein\w*|aucun\w*|ningun\w*|ningún|nessun\w*|jamais|interdit\w*|ne|nunca|prohibid\w*"
+    r"|no se|mai|vietato|non|não|proibid\w*|embargo|under seal|freeze|unless told)\b"
 )
 ALLOWS = re.compile(
     r"\b(?:no longer (?:forbid\w*|prohibit\w*|banned|off[- ]limits|taboo|a problem|applies|holds)"
@@ -189,20 +182,19 @@ ALLOWS = re.compile(
     r"|were|now|again) (?:again |now )*(?:fine|okay|ok|allowed|permitted|possible)|lifted|ended"
     r"|ends|expired|was dropped|withdrawn|revoked|no need to|doesn't need to|don't (?:need"
     r"|have) to|does not need to|may (?!not)|can (?!not|be no)|feel free|go ahead|darf (?!nicht)"
-    r"|dürfen (?!nicht)|nothing against|no objections?|no harm in|not mind|withdr[ae]w\w*"
-    r"|(?:dropp|lift|end|remov|scrapp|rescind|relax|abolish)(?:s|ed|ing) (?:the |our |this "
-    r"|that |its )?"
-    r"(?:\S+ ){0,3}?(?:ban|rule|restriction|prohibition|embargo|freeze)"
-    r"|ban (?:is|was) (?:gone|over)|doesn't matter|does not matter|not hesitate|optional|needn't)"
+    r"|dürfen (?!nicht)|nothing against|no objections?|no harm in|not mind|withdr[ae]w\w*|(?:dropp"
+    r"|lift|end|remov|scrapp|rescind|relax|abolish)(?:s|ed|ing) (?:the |our |this |that "
+    r"|its )?(?:\S+ ){0,3}?(?:ban|rule|restriction|prohibition|embargo|freeze)|ban (?:is"
+    r"|was) (?:gone|over)|doesn't matter|does not matter|not hesitate|optional|needn't)"
 )
 WEAKENS = re.compile(
     r"\b(?:unless|except\w*|preferabl\w+|where possible|if possible|when possible|try to|tries to"
     r"|ideally|better not|better|rather not|normally|usually|mostly|generally|as a rule"
     r"|in principle|sparingly|in small|small doses|more than|VALUE (?:\S+ ){0,3}without|until"
-    r"|during|on weekdays|for now|discouraged|reluctan\w*|as far as|if at all|not recommended"
-    r"|only (?:if|when|after)|too (?:often|much)|should avoid|recommended|not ideal|not advisable"
-    r"|nicer|nicest|prefer|frowned|where needed|think twice|carefully|with care|if you can"
-    r"|temporarily)\b"
+    r"|during|before|on weekdays|for now|discouraged|reluctan\w*|as far as|if at all"
+    r"|not recommended|only (?:if|when|after)|too (?:often|much)|should avoid|recommended"
+    r"|not ideal|not advisable|nicer|nicest|prefer|frowned|where needed|think twice|carefully"
+    r"|with care|if you can|temporarily)\b"
 )
 
 
@@ -281,8 +273,9 @@ COMMENT = re.compile(
     r"|incorrect|outdated|obsolete|rejected|dropped|abandoned|if|unless|in case|maybe|probably"
     r"|perhaps|tentative\w*|unconfirmed|undecided|tbd|tbc|closed|resolved|solved|expired|merged"
     r"|until|only|except\w*|provided|formerly|previously|was|were|no longer|replaced|superseded"
-    r"|according|or|now|then|otherwise|preferably|where|when|ideally|possibly|to be|subject"
-    r"|pending|pure|just a|still|(?:i think|i guess|we think)(?! (?:\w+ ){2})|or so|as a)\b"
+    r"|reset|reverted|changed|switched|moved|raised|lowered|set back|rolled back|according|or|now"
+    r"|then|otherwise|preferably|where|when|ideally|possibly|to be|subject|pending|pure|just a"
+    r"|still|(?:i think|i guess|we think)(?! (?:\w+ ){2})|or so|as a)\b"
 )
 
 

@@ -207,6 +207,7 @@ _MONTH = (
     + "|".join(sorted(map(re.escape, _MONTHS), key=len, reverse=True))
     + r")\b"
 )
+_HOUR = "|".join(word for word, number in _NUMBERS.items() if number in range(1, 13))
 _DIGITS = (
     r"\d{1,6},\d{1,2}(?=\s?(?:[%€£$°]|[a-zµμ]{1,4}\b))|"
     r"\d{1,3}(?:[,_'\u2019\u00a0\u2009\u202f]\d{3})+(?!\d)(?:\.\d+)?"
@@ -225,6 +226,7 @@ _TOKEN = re.compile(
   | (?P<month_day>\b{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?![:.]\d)(?:,?\s\d{{4}}\b)?)
   | (?P<clock>\b\d{{1,2}}(?::\d\d(?::\d\d)?\s?(?:[ap]\.?m\b\.?)?|\s?[ap]\.?m\b\.?|\s?h\s?\d\d\b
         |\s(?:uhr|o'clock)\b)(?![:\w]))
+  | (?P<spoken>\b(?:half|quarter)\s(?:past|to)\s(?:{_HOUR})\b)
   | (?P<path>(?:https?://)?(?:~|\.{{0,2}}|[a-z]:)?(?:[\w@.*+-]+|(?<![\w/]))(?:/(?:(?!->)[\w@.*+~=%-])+)+/?
         |(?<![\w/])[\w.-]*\w/(?!\w))
   | (?P<option>(?<![\w-])--?[a-z][\w-]*)
@@ -263,6 +265,16 @@ def _date(kind: str, text: str) -> object:
         return ("date", year + 2000 * (year < 100), month, day)
     name = next(w for w in re.findall(rf"{_WORD}+", text.casefold()) if w in _MONTHS)
     return ("date", numbers[1] if len(numbers) > 1 else None, _MONTHS[name], numbers[0])
+
+
+_EVENING = re.compile(r"\b(?:pm|p\.m|in the (?:afternoon|evening)|at night)\b", re.IGNORECASE)
+
+
+def _spoken_time(text: str, behind: str) -> object:
+    share, side, word = text.split()
+    minute = 30 if share == "half" else 15 if side == "past" else 45
+    hour = _NUMBERS[word] - (side == "to") + 12 * (_EVENING.search(behind) is not None)
+    return ("time", hour, minute)
 
 
 def _clock(text: str) -> object | None:
@@ -376,8 +388,10 @@ def _token(kind: str, raw: str, start: int, end: int, text: str) -> Token:  # no
     ties = text[end : end + 1] in ("-", "_") and text[end + 1 : end + 2].isalnum()
     if kind in ("stamp", "dots", "slashes", "day_month", "month_day"):
         return Token("date", _date(kind, raw), raw, start, end)
-    if kind == "clock":
-        form = _clock(raw)
+    if kind in ("clock", "spoken"):
+        form = (
+            _clock(raw) if kind == "clock" else _spoken_time(raw.casefold(), text[end : end + 25])
+        )
         if form:
             return Token("time", form, raw, start, end)
         return Token("code", raw.casefold(), raw, start, end)

@@ -17,13 +17,10 @@ from compactlab.sim.facts.statement_query import StatementQuery
 
 def suggests(line: StatementQuery, query: FactQuery, shared: Collection[str]) -> bool:
     """Whether a statement has a value, plainly said, and signs of its key."""
-    if (
-        line.asks
-        or line.statement.row
-        or any(p.search(line.text) for p in (DOUBT, IF, CHOICE, VOID))
-    ):
+    doubts = (DOUBT, CHOICE, VOID) if query.conditional else (DOUBT, CHOICE, VOID, IF)
+    if line.asks or line.statement.row or any(p.search(line.text) for p in doubts):
         return False
-    if any(not line.every.isdisjoint(head) for head in query.heads):
+    if any(token.form in head for token in line.flat for head in query.heads):
         return False  # the key's noun is there, with a modifier of its own
     return any(_fits(line, start, end, query) for start, end in line.spots(query.values, shared))
 
@@ -36,13 +33,17 @@ def _fits(line: StatementQuery, start: int, end: int, query: FactQuery) -> bool:
     ]
     if place >= line.own or (value.kind == "name" and any(t.kind == "name" for t in around)):
         return False  # it is a piece of a longer name: "Rivera Street"
-    if value.typed and any(rival(value, token) for token in others):
+    typed = [token for token in line.flat[start:end] if token.typed]
+    if any(rival(one, token) for one in typed for token in others):
         return False
     text = line.marked(place, line.of[end - 1], set(), (start, end), [])
     if any(pattern.search(text) for pattern in DENIALS):
         return False
     bare = end == start + 1 and (value.kind == "word" or value.form[:1] == ("",))
-    return _akin([*line.statement.context, *others], query) or (not bare and _foreign(line.flat))
+    if _akin([*line.statement.context, *others], query):
+        return True
+    named = any(not line.every.isdisjoint(word) for word in query.subject)
+    return not bare and (named or _foreign(others))
 
 
 def _akin(said: list[Token], query: FactQuery) -> bool:
@@ -55,5 +56,7 @@ def _akin(said: list[Token], query: FactQuery) -> bool:
 def _foreign(said: list[Token]) -> bool:
     """Whether two words or more are of another language than English."""
     known = vocabulary().foreign
-    words = (t.low for t in said if t.low in known or (t.kind == "word" and not t.raw.isascii()))
+    words = (
+        t.low for t in said if t.low in known or (t.kind == "word" and "ß" <= max(t.raw) < "ɐ")
+    )
     return len(set(words)) > 1

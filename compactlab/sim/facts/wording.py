@@ -160,6 +160,11 @@ class Wording:
     def says(self, fact: Fact) -> Spoken:
         """Return what the text says about a fact."""
         found = self._says(fact)
+        if found.key and not found.intact and fact.polarity == "is":
+            names = tuple(filter(None, (fact.key, *fact.aliases)))
+            contrary = fact_query(names, (fact.value,), "is").contrary
+            if contrary is not None and self._denies(contrary):
+                return Spoken(key=True, stated=True, intact=True)
         if found.key and not (found.intact or found.wrong) and fact.polarity == "is":
             items = _LIST.split(fact.value) if len(fact.value) < _LONGEST_LIST else []
             if len(items) > 1 and all(self.holds(fact, item) for item in items):
@@ -204,13 +209,20 @@ class Wording:
                 return Spoken(key=True, stated=True, intact=True)
         return found
 
+    def _denies(self, query: FactQuery) -> bool:
+        """Whether a statement denies a fact."""
+        near = self._reading.near(query.names, ())
+        return any(line.verdict(query, query.names, self._shared) == "denied" for line in near)
+
     def _most(self, query: FactQuery) -> Names:
-        """Return the words of long keys that the text contains, if these are most of them."""
+        """Return the words of keys that the text contains, if these are most of them."""
         found = []
         for name in query.names:
             there = tuple(word for word in name if not self._reading.there.isdisjoint(word))
             if len(name) > 2 and 2 <= len(there) < len(name) and 2 * len(there) > len(name):
                 found.append(there)
+            if len(name) == 2 and there == name[:1] and query.values[0][0].typed:
+                found.append(there)  # "the inlet is at 6 bar"
         return tuple(found)
 
     def _has(self, names: Iterable[tuple[frozenset[object], ...]]) -> bool:
