@@ -109,7 +109,7 @@ def test_replays_of_one_conversation_are_averaged(make: Make, store: Store) -> N
     assert folded([scope(only(twice)), legend([only(twice)])[0]]) == snapshot("""\
 model as recorded: claude-sonnet-4-5 (3 calls); window narrowed to 2,000 tokens; 1 strategy over
 1 conversation in 2 replays
-↓ lower is better, ↑ higher is better. Dollars, tokens and counts are sums over conversations,
+↓ lower is better, ↑ higher is better. Dollars, tokens and counts are means over conversations,
 of each the mean of its replays; cache hit rate and exceeds window are shares of all tokens and
 calls; the spike is a median; the other shares are means over conversations.\
 """)

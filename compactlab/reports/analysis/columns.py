@@ -64,7 +64,9 @@ def column(key: str, rank: int = 0) -> FigureColumn:
     if key in _OF_STRATEGIES:
         return FigureColumn(key, *_OF_STRATEGIES[key], rank)
     metric = METRICS[key]
-    meaning = f"{metric.meaning} ({combined_by(key)})"
+    # Tables show sums as means: see Row.of_one.
+    how = combined_by(key) if metric.aggregation != "sum" else "mean over conversations"
+    meaning = f"{metric.meaning} ({how})"
     return FigureColumn(key, metric.label, metric.unit, metric.better, meaning, rank)
 
 

@@ -18,6 +18,7 @@ from compactlab.reports.analysis.distance import distance_of
 from compactlab.reports.analysis.trade_off import front
 from compactlab.reports.render.text import clean
 from compactlab.sim.core.errors import ModelError
+from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.lag import LONG
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.store.results import Results
@@ -161,6 +162,13 @@ class Row:
     def mean(self, metric: str = "cost_usd") -> float:
         """The mean over conversations of a figure that is a sum over them."""
         return self.value(metric) / (self.conversations or 1)
+
+    @cached_property
+    def of_one(self) -> Figures:
+        """Its figures for tables: sums as means over conversations, as a person pays for one."""
+        known = {key: value for key, value in self.figures.items() if value is not None}
+        summed = {key for key in known if key in METRICS and METRICS[key].aggregation == "sum"}
+        return {**self.figures, **{key: known[key] / self.conversations for key in summed}}
 
 
 @dataclass(frozen=True)

@@ -74,7 +74,7 @@ def best_of(columns: Sequence[FigureColumn], rows: Sequence[Row]) -> dict[str, f
     choices = [row for row in rows if row.choice]
     best = {}
     for column in columns:
-        values = {value for row in choices if (value := row.figures[column.key]) is not None}
+        values = {value for row in choices if (value := row.of_one[column.key]) is not None}
         read = {column.cell({column.key: value}) for value in values}
         if len(read) > 1 and column.better != "neither" and column.key not in _UNRANKED:
             best[column.key] = min(values) if column.better == "lower" else max(values)
@@ -85,7 +85,7 @@ def cells_of(columns: Sequence[FigureColumn], row: Row, best: Mapping[str, float
     """The cells of a strategy; a choice's cell counts as best if its text equals the best one's."""
     cells = []
     for column in columns:
-        value, text = row.figures[column.key], column.cell(row.figures)
+        value, text = row.of_one[column.key], column.cell(row.of_one)
         alike = row.choice and column.key in best and text == column.cell(best)
         cells.append(Cell(text.replace("-", MINUS), exact(value), plain(value), alike))
     return cells

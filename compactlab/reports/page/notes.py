@@ -208,7 +208,7 @@ def legend(compared: Sequence[Comparison]) -> list[str]:
     averaged = ", of each the mean of its replays" if replayed else ""
     carried = "".join(map(marks, rows))
     return [
-        f"{ARROWS_MEAN}. Dollars, tokens and counts are sums over conversations{averaged}; "
+        f"{ARROWS_MEAN}. Dollars, tokens and counts are means over conversations{averaged}; "
         "cache hit rate and exceeds window are shares of all tokens and calls; the spike is a "
         "median; the other shares are means over conversations.",
         *(f"{mark} {meaning}" for mark, meaning in meanings.items() if mark in carried),

@@ -85,7 +85,7 @@ def _comparison(comparison: Comparison) -> Iterator[Block]:
             TableRow(
                 (
                     f"{name(row.label)} {marks(row)}".strip(),
-                    *(each.cell(row.figures) for each in shown),
+                    *(each.cell(row.of_one) for each in shown),
                 ),
                 "" if row.usable and not row.bound else "quiet",
             )
