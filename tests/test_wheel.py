@@ -14,6 +14,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
+pytestmark = pytest.mark.slow  # a stage of .ci/run
+
 CONVERSATION = [
     {"type": "conversation", "version": 1, "id": "tiny"},
     {

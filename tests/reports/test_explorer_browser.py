@@ -40,7 +40,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
             make("idle_compaction(margin=60.0)", SUMMED, name, cut=[2]),
         )
     ]
-    write(store(*runs), path)
+    write(store(*runs, by_price=["idle_compaction(margin=60.0)"]), path)
     return path
 
 

@@ -23,7 +23,7 @@ SEEDS = range(4)
 of_all_seeds = pytest.mark.parametrize(
     "seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in SEEDS[1:])]
 )
-SIZES = [20_000, 100_000, pytest.param(400_000, marks=pytest.mark.slow)]
+SIZES = [20_000, *(pytest.param(size, marks=pytest.mark.slow) for size in (100_000, 400_000))]
 FAMILIES = ("public", "held_out")
 
 

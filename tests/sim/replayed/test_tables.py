@@ -30,11 +30,11 @@ from tests.sim.replayed.rewritten import replays
 # nobody can read.
 SPECS = (
     "auto_compact",
-    "claude_code",
-    "described_results",
+    pytest.param("claude_code", marks=pytest.mark.slow),
+    pytest.param("described_results", marks=pytest.mark.slow),
     "openclaw",
     "server_compaction(trigger=50000, opaque=True)",
-    "sliding_window(keep=40)",
+    pytest.param("sliding_window(keep=40)", marks=pytest.mark.slow),
 )
 WINDOW, LOOP = 40_000, ClosedLoop()
 
