@@ -6,6 +6,7 @@ verdict; errors never end with it.
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from contextlib import ExitStack, chdir, suppress
@@ -29,8 +30,14 @@ _NO_MEMORY = f"{_PROGRAM}: there is too little memory for this"
 _MEMORY_WORDS = ("failed to map segment", "annot allocate memory", "can't start new thread")
 
 
+# Objects between two garbage collections. With Python's default of 700, collecting takes a fifth of
+# an audit, and reference counting frees nearly everything.
+_OBJECTS = 1_000_000
+
+
 def main() -> None:
     """Run the command line and exit; user errors have code 2."""
+    gc.set_threshold(_OBJECTS, *gc.get_threshold()[1:])
     streams = [stream for stream in (sys.stdout, sys.stderr) if stream is not None]
     for stream in streams:
         # A terminal that cannot show a character must not end the command.

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from itertools import chain, count
@@ -123,7 +121,7 @@ class Auditor:
         paths = list(paths)
         sources = self._sources(paths)
         read: list[Session] = []
-        with Bar(len(sources)) as bar, _seldom_collected():
+        with Bar(len(sources)) as bar:
             for number, source in enumerate(sources, 1):
                 read += self._of_source(source, explain)
                 bar.show(number, f"{self._calls:,} calls")
@@ -216,22 +214,6 @@ class Auditor:
         from compactlab.reports.bill.caveats import passed_over
 
         return passed_over(self._passed)
-
-
-# Objects between two garbage collections. With Python's default of 700, collecting takes a fifth of
-# an audit, and reference counting frees nearly everything.
-_OBJECTS = 1_000_000
-
-
-@contextmanager
-def _seldom_collected() -> Iterator[None]:
-    """Reduce the frequency of garbage collection."""
-    usual = gc.get_threshold()
-    gc.set_threshold(_OBJECTS, *usual[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*usual)
 
 
 @click.command()
