@@ -33,6 +33,7 @@ class Vocabulary:
     light: frozenset[str]
     light_verbs: frozenset[str]
     same: dict[str, frozenset[str]]
+    opposites: dict[str, frozenset[str]]
     topics: dict[str, frozenset[int]]  # the sorts of talk that a root is at home in
     foreign: frozenset[str]
 
@@ -44,6 +45,12 @@ def vocabulary() -> Vocabulary:
     for number, words in enumerate(synonyms()):
         for word in words:
             groups.setdefault(word, set()).add(f"={number}")
+    opposites: dict[str, set[str]] = {}
+    for pair in WORDS["opposites"].split("|"):
+        sides = [set(map(root, side.split())) for side in pair.split("/")]
+        for these, those in (sides, sides[::-1]):
+            for word in these:
+                opposites.setdefault(word, set()).update(those)
     topics: dict[str, set[int]] = {}
     for number, topic in enumerate(re.split(r"\||\n", WORDS["topics"])):
         for word in topic.split():
@@ -53,6 +60,7 @@ def vocabulary() -> Vocabulary:
         frozenset(map(root, WORDS["light"].split())),
         frozenset(map(root, WORDS["light_verbs"].split())),
         {word: frozenset(numbers) for word, numbers in groups.items()},
+        {word: frozenset(others) for word, others in opposites.items()},
         {word: frozenset(numbers) for word, numbers in topics.items()},
         frozenset(WORDS["foreign"].split()),
     )
@@ -181,6 +189,12 @@ class FactQuery:
         """The words of its key, without those that any value has: "date", "number"."""
         words = [word for name in self.names for word in name]
         return [word for word in words if word.isdisjoint(vocabulary().light)] or words
+
+    @cached_property
+    def opposites(self) -> frozenset[object]:
+        """Words that speak of another thing of the same sort as its key."""
+        own = {form for word in self.subject for form in word}
+        return frozenset(x for f in own for x in vocabulary().opposites.get(str(f), ())) - own
 
     @cached_property
     def topics(self) -> frozenset[int]:

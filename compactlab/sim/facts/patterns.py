@@ -17,8 +17,8 @@ NOT = (
     r"|can't|mustn't|shouldn't|hasn't|haven't|hadn't|without|instead of|rather than|in place of"
     r"|in lieu of|den(?:y|ies|ied)|disput\w*|refus\w*|wouldn't|neither|nor|ruled out|ruling out"
     r"|reject\w*|abandon\w*|discard\w*|dropped|gave up|given up|stopped|stop|other than|except"
-    r"|no need|needn't|against|away from|out of|no|nobody|nothing|nicht|kein\w*|nie|niemals|statt"
-    r"|jamais|pas|ne|n'\w+|nunca|ya no|não|nem|mai|non|né)"
+    r"|no need|needn't|against|away from|out of|no|nobody|nothing|deixou de|dejó de|nicht"
+    r"|kein\w*|nie|niemals|statt|jamais|pas|ne|n'\w+|nunca|ya no|não|nem|mai|non|né)"
 )
 UNLESS_MORE = r"(?! (?:only|just|exceed\w*|more|less|later|above|below|forget|change|worry|sure)\b)"
 FORMER = (

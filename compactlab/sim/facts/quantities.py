@@ -359,16 +359,12 @@ def _phrased(said: list[Token]) -> Iterator[Token]:
     place = 0
     while place < len(said):
         token, end = said[place], 0
-        rests = known.get(token.form, ()) if token.kind in ("word", "name") else ()
-        for rest in rests:
+        for rest in known.get(token.form, ()) if token.kind in ("word", "name") else ():
             end = end or _behind(said, place + 1, rest)
         if end:
-            words = said[place:end]
-            form, raw = (" ".join(t) for t in zip(*((w.form, w.raw) for w in words), strict=True))
-            form = form.replace(" - ", " ")
-            token = token._replace(
-                kind="word", form=form, raw=raw, end=words[-1].end, ties=words[-1].ties
-            )
+            last, raw = said[end - 1], " ".join(word.raw for word in said[place:end])
+            form = " ".join(word.form for word in said[place:end] if word.raw != "-")
+            token = Token("word", form, raw, token.start, last.end, None, token.tied, last.ties)
         yield token
         place = end or place + 1
 

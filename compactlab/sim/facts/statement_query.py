@@ -108,6 +108,8 @@ class StatementQuery:
         self, query: FactQuery, names: Names, shared: Collection[str], *, bare: bool = False
     ) -> str | None:
         """Return what the statement says about the fact; None if it does not name it."""
+        if bare and not query.opposites.isdisjoint(self.every):
+            return None  # "the outbound train", for the return train
         for name in names:
             homes = self.homes(name) if name else self._anywhere(query)
             if bare and len(name) == 1:
@@ -115,10 +117,8 @@ class StatementQuery:
             loose = bare and len(name) > 1
             if homes:
                 found = [self._at(home, name, query, shared, loose=loose) for home in homes]
-                for best in ("held", "newer", "plain", "denied", "other", "asked"):
-                    if best in found:
-                        return best
-                return "key" if name else None
+                order = ("held", "newer", "plain", "denied", "other", "asked")
+                return next((best for best in order if best in found), "key" if name else None)
         return None
 
     def _alone(self, home: int, head: frozenset[object]) -> bool:
@@ -130,7 +130,7 @@ class StatementQuery:
                 front = self.flat[index - 1] if index and self.of[index - 1] == home else None
                 if front is None or front.kind in ("mark", "number"):
                     return True
-                if front.low in vocabulary().empty or front.low in LINKS:
+                if front.low in vocabulary().empty | LINKS or token.low.endswith("ed"):
                     return True
         return False
 

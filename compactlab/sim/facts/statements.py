@@ -309,8 +309,8 @@ def answer_in(statement: Statement | None) -> str:
 
 def answers(statement: Statement) -> bool:
     """Whether a statement may be the answer to a question before it: "A: 8123", "8123"."""
-    first, *rest = (segment.words for segment in statement.segments)
-    short = not rest and len(first.split()) <= 4
+    first = statement.segments[0].words
+    short = len(first.split()) <= 4 and first.split()[0] not in PRONOUNS
     return not statement.asks and (short or re.match(r"a :|answer\b", first) is not None)
 
 

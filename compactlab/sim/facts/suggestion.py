@@ -20,43 +20,43 @@ def suggests(line: StatementQuery, query: FactQuery, shared: Collection[str]) ->
     doubts = (DOUBT, CHOICE, VOID) if query.conditional else (DOUBT, CHOICE, VOID, IF)
     if line.asks or line.statement.row or any(p.search(line.text) for p in doubts):
         return False
-    if any(token.form in head for token in line.flat for head in query.heads):
-        return False  # the key's noun is there, with a modifier of its own
+    forms = {token.form for token in line.flat if not token.low.endswith("ed")}
+    if any(not known.isdisjoint(forms) for known in (query.opposites, *query.heads)):
+        return False  # it is of another thing; the key's noun is there, with another modifier
     return any(_fits(line, start, end, query) for start, end in line.spots(query.values, shared))
 
 
 def _fits(line: StatementQuery, start: int, end: int, query: FactQuery) -> bool:
-    value, place = line.flat[start], line.of[start]
-    others = [token for n, token in enumerate(line.flat) if not start <= n < end]
+    said, value = line.flat[start:end], line.flat[start]
+    others = line.flat[:start] + line.flat[end:]
     around = [
-        line.flat[n] for n in (start - 1, end) if 0 < n < len(line.flat) and line.of[n] == place
+        n for n in (start - 1, end) if 0 < n < len(line.flat) and line.of[n] == line.of[start]
     ]
-    if place >= line.own or (value.kind == "name" and any(t.kind == "name" for t in around)):
+    if value.kind == "name" and any(line.flat[n].kind == "name" for n in around):
         return False  # it is a piece of a longer name: "Rivera Street"
-    typed = [token for token in line.flat[start:end] if token.typed]
-    if any(rival(one, token) for one in typed for token in others):
+    if any(rival(one, token) for one in said if one.typed for token in others):
         return False
-    text = line.marked(place, line.of[end - 1], set(), (start, end), [])
-    if any(pattern.search(text) for pattern in DENIALS):
+    numbers = {known[0].form for known in query.values}
+    if value.kind == "number" and value.form not in numbers and ("", value.number) in numbers:
+        return False  # it is of a unit: "9100 yen", for a port
+    text = line.marked(line.of[start], line.of[end - 1], set(), (start, end), [])
+    if line.of[start] >= line.own or any(pattern.search(text) for pattern in DENIALS):
         return False
-    bare = end == start + 1 and (value.kind == "word" or value.form[:1] == ("",))
-    if _akin([*line.statement.context, *others], query):
+    if not query.topics.isdisjoint(_topics([*line.statement.context, *others])):
         return True
     named = any(not line.every.isdisjoint(word) for word in query.subject)
-    return not bare and (named or _foreign(others))
+    foreign = _foreign(set(line.text.split()) - {token.low for token in said})
+    common = len(said) == 1 and (value.kind == "word" or value.form[:1] == ("",))
+    return (named or foreign) and not common
 
 
-def _akin(said: list[Token], query: FactQuery) -> bool:
-    """Whether a word is at home in the same sort of talk as a key."""
+def _topics(said: list[Token]) -> frozenset[int]:
+    """Return the sorts of talk that words are at home in."""
     known = vocabulary().topics
-    forms = (known.get(token.form) for token in said if token.kind in ("word", "name", "code"))
-    return any(not query.topics.isdisjoint(topics) for topics in forms if topics)
+    return frozenset[int]().union(*(known.get(str(token.form), ()) for token in said))
 
 
-def _foreign(said: list[Token]) -> bool:
+def _foreign(words: set[str]) -> bool:
     """Whether two words or more are of another language than English."""
     known = vocabulary().foreign
-    words = (
-        t.low for t in said if t.low in known or (t.kind == "word" and "ß" <= max(t.raw) < "ɐ")
-    )
-    return len(set(words)) > 1
+    return sum(word in known or (word.isalpha() and "ß" <= max(word) < "ɐ") for word in words) > 1
