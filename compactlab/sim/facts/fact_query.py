@@ -6,7 +6,8 @@ import re
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, cached_property, lru_cache
-from itertools import pairwise
+from itertools import pairwise, product
+from typing import TypeVar
 
 from compactlab.sim.facts.quantities import (
     WORDS,
@@ -20,6 +21,7 @@ from compactlab.sim.facts.quantities import (
     tokens,
 )
 
+M = TypeVar("M")
 Names = tuple[tuple[frozenset[object], ...], ...]
 
 # Senses of words.
@@ -41,29 +43,29 @@ class Vocabulary:
 @cache
 def vocabulary() -> Vocabulary:
     """Return the vocabulary of words.toml."""
-    groups: dict[str, set[str]] = {}
-    for number, words in enumerate(synonyms()):
-        for word in words:
-            groups.setdefault(word, set()).add(f"={number}")
-    opposites: dict[str, set[str]] = {}
-    for pair in WORDS["opposites"].split("|"):
-        sides = [set(map(root, side.split())) for side in pair.split("/")]
-        for these, those in (sides, sides[::-1]):
-            for word in these:
-                opposites.setdefault(word, set()).update(those)
-    topics: dict[str, set[int]] = {}
-    for number, topic in enumerate(re.split(r"\||\n", WORDS["topics"])):
-        for word in topic.split():
-            topics.setdefault(root(word), set()).add(number)
+    pairs = [[side.split() for side in pair.split("/")] for pair in WORDS["opposites"].split("|")]
+    topics = enumerate(re.split(r"\||\n", WORDS["topics"]))
     return Vocabulary(
         frozenset(WORDS["empty"].split()),
         frozenset(map(root, WORDS["light"].split())),
         frozenset(map(root, WORDS["light_verbs"].split())),
-        {word: frozenset(numbers) for word, numbers in groups.items()},
-        {word: frozenset(others) for word, others in opposites.items()},
-        {word: frozenset(numbers) for word, numbers in topics.items()},
+        _by_word((word, f"={number}") for number, group in enumerate(synonyms()) for word in group),
+        _by_word(
+            (root(word), root(other))
+            for left, right in pairs
+            for here, there in ((left, right), (right, left))
+            for word, other in product(here, there)
+        ),
+        _by_word((root(word), number) for number, topic in topics for word in topic.split()),
         frozenset(WORDS["foreign"].split()),
     )
+
+
+def _by_word(entries: Iterable[tuple[str, M]]) -> dict[str, frozenset[M]]:
+    found: dict[str, set[M]] = {}
+    for word, meaning in entries:
+        found.setdefault(word, set()).add(meaning)
+    return {word: frozenset(meanings) for word, meanings in found.items()}
 
 
 @lru_cache(maxsize=65536)

@@ -50,8 +50,6 @@ _TICK = re.compile(r"\[([ xX])\]\s+(.*)")
 _ROW = re.compile(r"\s*\|(.*?)\|?\s*\Z|\s*\S.* \| .+ \| ")
 _RULE = re.compile(r"[\s|:-]+\Z")
 _ANY = re.compile(r"[^\s_]")  # part of a token
-_GAP = re.compile(r" {2,}")
-_CELL = re.compile(r"(?:(?<=  )|^)\S")
 _BLANKS = re.compile(r"(?<=\S)\s+")
 _LEADER = re.compile(r" \.{2,} (?=\S)| ?\.{5,} ?(?=\S)")  # "rent ..... 900 EUR"
 _ENDS = re.compile(r"[.!?:;|)\]\"]\s*\Z")
@@ -69,7 +67,7 @@ def unwrapped(text: str) -> str:
     >>> unwrapped("- The nightly copy is kept by  Mr Okafor in\n  Kassel\n- no more")
     '- The nightly copy is kept by Mr Okafor in Kassel\n- no more'
     """
-    lines = [_BLANKS.sub(" ", line).rstrip() for line in _columns(text.expandtabs(4).splitlines())]
+    lines = [_BLANKS.sub(" ", line).rstrip() for line in text.expandtabs(4).splitlines()]
     plain = [" " in line.strip() and not _set_apart(line) for line in lines]
     width = max((len(line) for line, ok in zip(lines, plain, strict=True) if ok), default=0)
     done: list[str] = []
@@ -80,19 +78,6 @@ def unwrapped(text: str) -> str:
         else:
             done.append(line)
     return "\n".join(done)
-
-
-def _columns(lines: list[str]) -> list[str]:
-    """Return lines, with bars between the cells of a table that blanks align."""
-    starts = [tuple(m.start() for m in _CELL.finditer(line)) for line in lines]
-    found = list(lines)
-    for index, columns in enumerate(starts):
-        around = starts[max(0, index - 1) : index] + starts[index + 1 : index + 2]
-        if len(columns) > 2 and columns in around:
-            found[index] = " | ".join(_GAP.split(lines[index].strip()))
-            if starts[max(0, index - 1)] != columns or not index:
-                found[index] += "\n|---|---|"
-    return "\n".join(found).split("\n")
 
 
 def _set_apart(line: str) -> bool:

@@ -121,6 +121,7 @@ def score(pairs: Iterable[Pair]) -> Score:
 
 # What is only implied is out of the reach of rules: a bound on it would be one on chance.
 BEYOND = "implied_only"
+FEW = 14  # pairs of a class of which a share says little
 
 
 @pytest.mark.parametrize("half", HALVES)
@@ -131,7 +132,7 @@ def test_most_pairs_are_read_rightly(half: str) -> None:
     assert _share(result.unseen) <= LEAST[half].unseen
     assert _share(result.false) <= LEAST[half].false
     for name, kept in result.usable.items():
-        assert name == BEYOND or _share(kept) >= LEAST[half].each, name
+        assert name == BEYOND or len(kept) < FEW or _share(kept) >= LEAST[half].each, name
 
 
 @pytest.mark.parametrize("half", REAL)
