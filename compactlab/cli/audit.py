@@ -279,13 +279,12 @@ def audit(
     compactlab audit ~/.claude/projects --html audit.html
 
     PATH is a transcript or a folder of transcripts: of Claude Code, pi, Codex, or any other format
-    with recorded usage. Without PATH, the folders of the clients that are here are read
-    (CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR, KIMI_CODE_HOME, HERMES_HOME, or the usual
-    ones).
+    with recorded usage. Without PATH, the folders of the installed clients are read
+    (CLAUDE_CONFIG_DIR, CODEX_HOME, PI_CODING_AGENT_DIR, KIMI_CODE_HOME, HERMES_HOME, or their
+    defaults).
 
-    The audit says what was spent, compares what the cache was expected to do with what it did,
-    gives every cache-miss token a cause, and measures how often the client changed its prompt
-    unasked (churn).
+    The audit reports the cost, compares expected with recorded cache reads, gives every cache-miss
+    token a cause, and measures how often the client changed its prompt by itself (churn).
     """  # noqa: D301
     from compactlab.reports.bill import sums as bill
     from compactlab.sim.models.pricing import known_models

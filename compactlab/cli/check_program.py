@@ -31,9 +31,9 @@ def check_program(command: str, conversations: int, timeout: float) -> None:
     """Check whether a program can be a strategy.
 
     COMMAND, such as 'node my-compactor.mjs', is the program with its arguments; no shell reads it,
-    and it runs with your rights. It says hello, and is asked about conversations that are drawn for
-    the purpose, each replayed three times. Every answer is compared with the contract of
-    strategies. docs/protocol.md has the protocol and the rules.
+    and it runs with your rights. Random conversations are each replayed three times, and every
+    answer is checked against the contract of strategies. docs/protocol.md has the protocol and the
+    rules.
     """
     from compactlab.reports.render.text import counted
     from compactlab.strategies.program.exec import Exec

@@ -54,7 +54,7 @@ def compare(
     compactlab compare sweep claude_code codex 'sliding_window*'
     compactlab compare before after --strategies codex
 
-    Figures are paired by conversation, seed and draw. Stores that do not measure the same thing are
+    Figures are paired by conversation, seed and draw. Stores with different measurements are
     refused, and the message names the differences.
     """  # noqa: D301
     from compactlab.reports.compare.report import report

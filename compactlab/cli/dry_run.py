@@ -35,7 +35,7 @@ class Budget:
 
     seconds: float = 0.5  # no further cell is tried after this time and ``least`` cells
     least: int = 1
-    share: float = 0.1  # of the work of all runs, which no further cell may exceed
+    share: float = 0.1  # share of all work, which no further cell may exceed
     cells: int = 40  # at most
     runs: int = 40  # maximum per cell, whose source may hold any number of conversations
     patience: float = 10.0  # maximum seconds for one run, and for reading its conversation
@@ -75,8 +75,8 @@ def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None
     encoding("o200k_base")  # not counted as the first run's time
     budget = replace(BUDGET, seconds=_LONGER * BUDGET.seconds) if stand_ins else BUDGET
     whole, opened = _work(todo), [_with(shard, controls=(), loop=None) for shard in todo]
-    # Closed loops ask models for more, so these are replayed, but in all no longer than open ones.
-    # Otherwise they do not count: where nothing is missed they never close, and cost nothing.
+    # Closed loops send more requests to models, so these are replayed, but in total no longer than
+    # open ones. Otherwise they do not count: if nothing is missed, they add nothing.
     certain = _work(_with(shard, loop=None) for shard in todo)
     limit = _work(opened) if stand_ins else budget.share * certain
     lighter = [_with(shard, controls=()) for shard in todo] if stand_ins else opened
@@ -162,7 +162,7 @@ def _estimate(
 ) -> str:
     """An estimate for all the work, in proportion to the trial.
 
-    ``longer`` is the work of whole runs over that of the replays that were tried.
+    ``longer`` is the ratio of the work of whole runs to that of the tried replays.
     """
     cells = sum(len(shard.cells) for shard in todo)
     share = _work(todo) / tried.work
@@ -190,7 +190,7 @@ def _seconds(tried: _Tried, shards: Sequence[Shard], longer: float) -> float:
 
 
 def standing(held: int, every: int, others: int) -> Iterator[str]:
-    r"""How complete a store is for an experiment, and what else it holds.
+    r"""The completeness of a store for an experiment, and its other contents.
 
     Examples
     --------

@@ -73,13 +73,13 @@ def explain(
 ) -> None:
     """Explain one session under one strategy, call by call.
 
-    What each call cost, and why. One row per request: time since the previous call; tokens of the
-    prompt, read from the cache, written to it, and uncached; dollars, and cumulative dollars; what
-    the strategy did, and cache-miss tokens by cause (`compactlab list metrics` explains each). Side
-    calls, e.g. for summaries, stand where they were made. Calls that only append are folded unless
-    --all is given. The last lines have the figures that `compactlab run` gives. If call N was a
-    compaction, --call N shows message by message what it kept, removed and wrote, and which facts
-    were lost. JSON has all requests and figures, and that as `view`; CSV has one row per request.
+    Each request is a row: time since the previous call; tokens of the prompt, read from the cache,
+    written to it, and uncached; dollars, and cumulative dollars; the strategy's action, and
+    cache-miss tokens by cause (`compactlab list metrics` explains each). Side calls, e.g. for
+    summaries, are in order. Calls that only append are folded without --all. The last lines have
+    the figures of `compactlab run`. If call N was a compaction, --call N shows the messages that it
+    kept, removed and wrote, and the lost facts. JSON has all requests and figures, and the
+    compaction as `view`; CSV has one row per request.
     """
     from compactlab import api
     from compactlab.reports.explain.explanation import explanation, one_call, requests_as_csv

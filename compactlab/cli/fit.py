@@ -192,11 +192,11 @@ def fit(
 ) -> None:
     """Measure recordings, and make a profile of them.
 
-    PATH is a transcript of any format or a folder of them; without PATH, the usual folders of the
-    clients that are here. The command measures the sizes of user
-    messages, of the agent's texts, thinking and arguments, and of each tool's results; how often
-    each tool is called, alone or with others, and how often it fails; how long the agent, the tools
-    and the user take, with breaks; and the number of calls per turn.
+    PATH is a transcript of any format or a folder of them; without PATH, the default folders of the
+    installed clients. The command measures the sizes of user messages, of the agent's texts,
+    thinking and arguments, and of each tool's results; how often each tool is called, alone or with
+    others, and how often it fails; how long the agent, the tools and the user take, with breaks;
+    and the number of calls per turn.
 
     -o FILE writes the profile, for "coding_agent(profile='FILE')" and every other scenario that
     takes one. The report compares the recordings with synthetic conversations made by the profile:

@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 def baseline(folder: str, out: str, metrics: tuple[str, ...], allow_failed: bool) -> None:
     """Write the figures of the store in DIR as a baseline.
 
-    The baseline is JSON with one line per run, for compactlab gate; it is made to be kept in git
-    and reviewed. An incomplete store is refused.
+    The baseline is JSON with one line per run, for compactlab gate. Keep it in git, and review its
+    changes. An incomplete store is refused.
     """
     from compactlab.reports.gate.baseline import (
         Baseline,

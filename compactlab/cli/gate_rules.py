@@ -112,7 +112,7 @@ def _rules(metric: str, given: Any, place: Place, faults: Faults) -> list[Rule]:
 
 
 def _of_type(metric: str, types: tuple[str, ...]) -> str:
-    """The message that a metric does not exist by type, with the one that does."""
+    """The error that a metric has no values by type, with the metric that has."""
     own = [f"amnesia_{name}" for name in types if f"amnesia_{name}" in METRICS]
     hint = (
         f"; did you mean {own[0]}, without a type?" if metric.startswith("amnesia") and own else ""

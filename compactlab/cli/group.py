@@ -81,7 +81,7 @@ def cli() -> None:
     compactlab itself, 130 interrupted, 141 output closed by the reader.
     """  # noqa: D205
     context = click.get_current_context()
-    # Without it, click takes the colours out of what is no terminal.
+    # Without it, click removes colours outside terminals.
     if os.environ.get("FORCE_COLOR") and not os.environ.get("NO_COLOR"):
         context.color = True
     context.with_resource(notes_of_warnings())

@@ -44,9 +44,8 @@ def inspect(
 ) -> None:
     """Describe transcripts: format, calls, compactions, cost.
 
-    Calls by turns, tokens by role and tool, gaps, compactions, recorded usage and cost. A
-    scenario's spec may stand for a path. Without PATH, the folders of the clients that are here are
-    read.
+    It shows calls by turns, tokens by role and tool, gaps, compactions, recorded usage and cost.
+    PATH may also be a scenario's spec. Without PATH, the folders of the installed clients are read.
     """
     from compactlab.reports.explain.anatomy import anatomy
     from compactlab.sim.models.pricing import known_models

@@ -352,9 +352,9 @@ _NOTES = {
 def list_(kind: str, parameters: bool, unknown: bool, models_file: str | None, form: str) -> None:
     """List strategies, summarisers, models, and more.
 
-    Strategies are a table by what they do and when they act. Of others, one line each; a second
-    line says what is simulated, and --parameters adds the parameters.
-    Metrics stand under their families; --metrics of compactlab run takes names of families, too.
+    Strategies are a table with their effects and moments. Others have one line each; a second line
+    says what is simulated, and --parameters adds the parameters. Metrics are grouped by family;
+    --metrics of compactlab run also takes names of families.
     """
     if models_file and kind != MODELS:
         raise UsageError(f"--models FILE adds to the list of models, not of {kind}")
@@ -385,7 +385,7 @@ def list_(kind: str, parameters: bool, unknown: bool, models_file: str | None, f
 
 
 def _unknown(models_file: str | None) -> list[Listed]:
-    """The models of our providers that the price list has and the catalogue has not."""
+    """The models of our providers that are in the price list but not in the catalogue."""
     from compactlab.sim.models.pricing import known_models
 
     lacking = known_models(models_file).lacking()

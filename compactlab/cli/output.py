@@ -116,7 +116,7 @@ def complain(error: object) -> None:
 
 @contextmanager
 def notes_of_warnings() -> Iterator[None]:
-    """Print warnings on what cannot be verified as lines of their own."""
+    """Print each warning about unverifiable data on its own line."""
     with warnings.catch_warnings():
         others = warnings.showwarning
 

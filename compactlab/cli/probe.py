@@ -1,4 +1,4 @@
-"""``compactlab probe``: what a real model can use from a compacted context."""
+"""``compactlab probe``: what a real model recalls from a compacted context."""
 
 from __future__ import annotations
 
@@ -138,17 +138,17 @@ def probe(
 ) -> None:
     """Ask a model what it still recalls, or what it does next.
 
-    Recall: facts that calls need after a compaction are asked about in four conditions: with the
-    full context, without the fact, with the strategy's prompt, and with that and the fact once
-    more. An answer recalls a fact if it gives the value in any notation; a --judge then judges. A
-    reader that recalls less than 20 points more with a fact than without it is too weak to show
-    anything.
+    Recall: the model is asked for facts that calls after a compaction need, in four conditions:
+    with the full context, without the fact, with the strategy's prompt, and with this prompt plus
+    the fact. An answer recalls a fact if it gives the value in any notation; a --judge then judges.
+    If a reader's recall with a fact is less than 20 points above its recall without it, it is too
+    weak for a result.
 
     Next action: at calls after a compaction the model chooses a tool and its arguments, with the
     full context and with the strategy's prompt, and is compared with the log.
 
-    Answers are recorded in --answers. Without --ask record nothing is sent to anybody. An evaluator
-    can ask instead: --export, inspect eval, --log.
+    Answers are recorded in --answers. Requests are only sent with --ask record. An evaluator can
+    ask instead: --export, inspect eval, --log.
     """
     from compactlab.reports.probe.evaluator import Log, Samples
     from compactlab.reports.probe.reader import Price

@@ -22,9 +22,9 @@ from compactlab.reports.render.text import clean, plain
 def query(folder: str, sql: str, form: str) -> None:
     """Query the store in FOLDER in SQL (DuckDB).
 
-    Its tables are runs, calls, compactions, facts, messages, views and prompts, as far as they
-    were written; the column `run` joins them. all_runs, all_calls and so on also hold runs that
-    the experiment no longer names.
+    Its tables are runs, calls, compactions, facts, messages, views and prompts, if they were
+    written; the column `run` joins them. all_runs, all_calls and so on also have runs that the
+    experiment no longer names.
 
     \b
     compactlab query compactlab-out "SELECT strategy, sum(cost_usd) FROM runs GROUP BY ALL"

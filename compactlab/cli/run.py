@@ -108,10 +108,10 @@ def run(
 ) -> None:
     """Replay strategies over conversations, and write a report.
 
-    EXPERIMENT is a TOML file with the same settings as the options; options win over it. Results
-    that the folder already holds are not run again: a stopped run continues, and an added strategy
-    only runs itself. A table [tool.compactlab] in pyproject.toml may set window, models, built-in
-    strategies and format; options and EXPERIMENT win over it.
+    EXPERIMENT is a TOML file with the same settings as the options; options win over it. Existing
+    results in the folder are not run again: a stopped run continues, and of an added strategy only
+    its own runs are new. A table [tool.compactlab] in pyproject.toml may set window, models,
+    built-in strategies and format; options and EXPERIMENT win over it.
     """
     from compactlab.cli.dry_run import rehearse
     from compactlab.cli.progress import Progress
@@ -300,7 +300,7 @@ def _print(results: Results, form: str) -> None:
 
 
 def _open(page: Path) -> None:
-    """Open a page in a browser with a window of its own; without one, say where it is."""
+    """Open a page in a browser with its own window; without one, print its path."""
     import webbrowser
 
     with suppress(Exception):  # of a browser; the run has succeeded

@@ -21,8 +21,8 @@ from compactlab.cli.output import say, write_file
 def schema(what: str, out: str | None) -> None:
     """Print a JSON Schema: of experiment files, or of the protocol.
 
-    Editors use the first to complete and check such files. The second describes each line between
-    compactlab and a program that is a strategy.
+    Editors use the first to complete and check such files. The second describes the messages
+    between compactlab and a program that is a strategy.
     """
     from compactlab.strategies.program import protocol
 

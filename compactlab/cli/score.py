@@ -1,4 +1,4 @@
-"""``compactlab score``: what a context of another product still holds of a conversation."""
+"""``compactlab score``: which facts of a conversation another product's context keeps."""
 
 from __future__ import annotations
 
@@ -43,15 +43,15 @@ def score(
     form: str,
     facts_out: str | None,
 ) -> None:
-    """Score what another product made of a conversation.
+    """Score a conversation that another product compacted.
 
     Nothing is replayed.
 
     ORIGINAL is a transcript of any format, or a scenario's spec. Facts are its labels, or those of
-    --facts; without either, they are inferred from what its actions use later. COMPACTED is a file
-    of messages of any format, or of plain text. If its parts name messages of the original (native
-    format), they are believed; otherwise compactlab looks up where the words come from, and the
-    output says so. docs/facts.md explains both.
+    --facts; without either, they are inferred from later actions. COMPACTED is a file of messages
+    of any format, or of plain text. If its parts name messages of the original (native format),
+    these are its sources; otherwise compactlab searches for the origin of its words, and the output
+    says so. docs/facts.md explains both.
     """
     from compactlab.api import score as scored_of
     from compactlab.reports.render.write import WRITERS

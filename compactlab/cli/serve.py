@@ -58,20 +58,20 @@ _BY_SIGNAL = 128
 def serve(
     port: int, limit: int, jobs: int | None, models_file: str | None, *, logs: bool, strict: bool
 ) -> None:
-    """Open a page that explains a transcript dropped on it.
+    """Open a local page that explains a dropped transcript.
 
-    The page is at 127.0.0.1 alone, and its address holds a random token: nobody else can open it.
-    A dropped transcript is audited as compactlab audit does it (bill, causes of cache misses,
-    compaction after compaction), and the size at which to compact is looked for as compactlab tune
-    does it. It lies in a temporary folder, and is deleted when the work ends. Ctrl-C ends it.
+    The page is only at 127.0.0.1, and its address has a random token, so nobody else can open it. A
+    dropped transcript is audited as by compactlab audit (bill, causes of cache misses, all
+    compactions), and the best size to compact at is found as by compactlab tune. The transcript is
+    in a temporary folder, and is deleted when the work ends. Ctrl-C stops the server.
 
     \b
     compactlab serve                          print the address, and wait
     compactlab serve --port 8123 --redact     at a fixed port; secrets are hidden in the pages
     compactlab serve --logs                   choose among the logs of this machine, too
 
-    With --logs the page lists the newest logs of the clients that are here, and can ask for those
-    alone, by their numbers.
+    With --logs the page lists the newest logs of the installed clients; it can only request these,
+    by number.
     """  # noqa: D301
     from compactlab.reports.serve.jobs import delete_left
     from compactlab.reports.serve.page import page

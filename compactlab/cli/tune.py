@@ -122,11 +122,11 @@ _CLIENT = "claude_code"
 def tune(paths: tuple[str, ...], **options: Any) -> None:
     """Find the size to compact at, and the setting to paste.
 
-    PATH is a transcript, a folder of transcripts or a scenario; without PATH, the usual folders of
-    the clients that are here. Sessions are replayed under a row of triggers, then under more of
-    them around the cheapest, each with a simulated agent that recovers what it lacks. The report
-    has the curve of cost, cost with recovery and needs missed; the cheapest setting with its
-    interval; what it is worth on sessions that had no say in it; and what to paste.
+    PATH is a transcript, a folder of transcripts or a scenario; without PATH, the default folders
+    of the installed clients. Sessions are replayed under several triggers, then under more of them
+    around the cheapest, with a simulated agent that recovers missing facts. The report has the
+    curve of cost, cost with recovery and missed needs; the cheapest setting with its interval; its
+    cost on held-out sessions; and the lines to paste.
 
     \b
     compactlab tune

@@ -366,7 +366,7 @@ def _field(name: str, setting: SettingInfo) -> tuple[Any, Any]:
     return hint, field(**{k: v for k, v in given.items() if v is not None or k == made})
 
 
-# What compactlab gate reads from an experiment, and a run does not.
+# Keys of an experiment for compactlab gate, which a run ignores.
 _RULES = ("rules", "rule")
 
 
@@ -375,7 +375,7 @@ class _Loaded(BaseModel, extra="forbid", strict=True, frozen=True):
 
     @property
     def of_project(self) -> list[str]:
-        """What the project sets, and neither file nor options do."""
+        """The project's settings that neither file nor options override."""
         return self._of_project
 
     @classmethod
@@ -418,7 +418,7 @@ class _Loaded(BaseModel, extra="forbid", strict=True, frozen=True):
 
     @classmethod
     def _from_project(cls, project: Project, given: Container[str]) -> dict[str, Any]:
-        """What a project sets and nothing else does."""
+        """The project's settings that nothing overrides."""
         faults = Faults()
         own = {key: value for key, value in project.settings.items() if key not in given}
         data = _written_out(Expansion(project.path.parent, faults, allow_code=False), own)

@@ -107,7 +107,7 @@ def _held(conversations: Iterable[Conversation], seeds: int) -> Iterator[Source]
 
 
 def _windows(given: int | Iterable[int] | None) -> tuple[int, ...]:
-    """The windows in tokens, the smallest first; none for the models' own."""
+    """The windows in tokens, the smallest first; empty for the models' own."""
     if given is None:
         return ()
     return tuple(sorted({*given} if isinstance(given, Iterable) else {given}))

@@ -1,7 +1,7 @@
 """The settings of a project: the table ``[tool.compactlab]`` of its ``pyproject.toml``.
 
-A clone may come from a stranger, and its file counts without being named. So it may say what is
-compared, and nothing that runs code, asks, writes or reads elsewhere.
+A clone may come from a stranger, and its file is used without being named. So it may set what is
+compared, but nothing that runs code, sends requests, or reads or writes elsewhere.
 """
 
 from __future__ import annotations

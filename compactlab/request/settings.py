@@ -392,7 +392,7 @@ def _one(name: str, setting: SettingInfo, value: Any) -> Any:
 
 
 def one_window(window: Any) -> int | None:
-    """The only window, for what replays under one."""
+    """The only window, for commands that replay under one."""
     only: int | list[int] | None = checked("window", window)
     if isinstance(only, list):
         raise UsageError(f"window must be a whole number here, not {shorten(repr(window), 60)}")

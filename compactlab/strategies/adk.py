@@ -320,19 +320,19 @@ _MAX_TOKENS = 16_000  # the original sets no limit
 class EventRanges(Strategy):
     """Summarise every few turns, with some overlap, or when the prompt is too large.
 
-    After Google's Agent Development Kit (google-adk 2.13.0, ``EventsCompactionConfig``); exact are
-    the choice of the range and what a prompt shows of it, for messages as events. After every
-    ``compaction_interval`` turns these and the ``overlap_size`` turns before them are summarised,
-    so that events in the overlap are summarised twice. The summaries stand in the prompt one after
-    the other, and none is ever summarised again. When the last prompt, as reported, has ``trigger``
-    tokens, before a call or after a turn, everything but the newest events is summarised together
-    with the last summary, which it supersedes; that comes first.
+    After Google's Agent Development Kit (google-adk 2.13.0, ``EventsCompactionConfig``); the choice
+    of the range and the resulting prompt are exact, with messages as events. After every
+    ``compaction_interval`` turns, these turns and the ``overlap_size`` turns before them are
+    summarised, so events in the overlap are summarised twice. The prompt has the summaries in
+    order, and none is summarised again. If the last report has at least ``trigger`` tokens, before
+    a call or after a turn, the last summary and all but the newest events become one new summary,
+    which comes first.
 
-    The kit has no defaults: 3 and 1 are those of its documentation, and without ``trigger`` nothing
-    looks at tokens, so a prompt may exceed the window. Simplified: of an image only the tokens are
-    known; the estimate after a compaction counts calls without a result, too; isolated agents,
-    confirmations and long-running tools do not occur. A call whose result comes after its range was
-    summarised is not put back.
+    The kit has no defaults: 3 and 1 are from its documentation. Without ``trigger`` it ignores
+    tokens, so a prompt may exceed the window. Simplified: only the tokens of an image are known;
+    the estimate after a compaction includes calls without a result; isolated agents, confirmations
+    and long-running tools do not occur; a call whose result follows its summarised range is not put
+    back.
 
     Parameters
     ----------
@@ -341,10 +341,10 @@ class EventRanges(Strategy):
     overlap_size
         Turns before them that are summarised with them.
     trigger
-        Tokens of the prompt, or share of the window, at which it acts (``token_threshold``);
-        None for never, as in the original.
+        Tokens of the prompt, or share of the window, that trigger it (``token_threshold``); None
+        for never, as in the original.
     event_retention_size
-        Number of newest events that stay then.
+        Number of newest events that this keeps.
     """
 
     does = (Act.SUMMARISE,)

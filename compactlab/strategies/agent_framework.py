@@ -355,10 +355,10 @@ _BREAKS = {
 class ToolGroups(Strategy):
     """Drop whole groups (a message, or a call with its results), or collapse old results.
 
-    After the compaction strategies of agent-framework-core 1.23.0, which mark messages as left
-    out in the session, exactly but for where tokens come from: they are its estimate, a quarter
-    of each message's JSON, and the system prompt, which stands outside of the history here, is not
-    in it. Its summarising strategy and its composition under a budget are not built.
+    The compaction strategies of agent-framework-core 1.23.0, which mark messages in the session as
+    excluded. They are exact, except that the system prompt is not counted. Tokens are the
+    framework's estimate, a quarter of each message's JSON. Not built: its summarising strategy, and
+    the composition under a budget.
 
     Parameters
     ----------
@@ -378,11 +378,10 @@ class ToolGroups(Strategy):
     keep_last_groups
         For ``sliding_window``: how many groups.
     preserve_first_user_group
-        Whether the first message of the user is never left out by truncation.
+        Whether truncation always keeps the first message of the user.
     trigger
         For ``context_window``: tokens, or a share of the window, beyond which old tool groups are
-        replaced, and down to which groups are dropped; None for its share of the window less the
-        answer.
+        replaced, and down to which groups are dropped; None for the two thresholds.
     """
 
     does = (Act.TRUNCATE, Act.CLEAR)

@@ -44,37 +44,35 @@ class Prepared(NamedTuple):
 class BackgroundCompaction(Strategy):
     """Ask for a summary at 80 % of the window, keep working, and insert it some calls later.
 
-    After the infinite sessions of GitHub's Copilot SDK: it starts at 80 % of the window and waits
-    at 95 % (``backgroundCompactionThreshold``, ``bufferExhaustionThreshold``; its documentation,
-    2026-11). The program behind it is closed; what happens in between follows the open source of
-    Copilot in VS Code (microsoft/vscode 10fe7ff ``backgroundSummarizer.ts``, 03d18a46
-    ``agentIntent.ts``), so this is a reconstruction. The request is the prompt of the moment with
-    an instruction behind it, so that it reads the cache; it is billed when it is made. What has
-    been said since stands word for word behind the summary, and nothing else does. At the first
-    call of a turn, when the cache may be cold, it is not asked for below nine tenths. If the window
-    is full first, the agent waits for the summary that is under way, or asks for one.
+    The infinite sessions of GitHub's Copilot SDK: the request starts at 80 % of the window, and the
+    agent waits at 95 % (``backgroundCompactionThreshold``, ``bufferExhaustionThreshold``; its
+    documentation, 2026-11). The program is closed. The rest is a reconstruction from the open
+    source of Copilot in VS Code (microsoft/vscode 10fe7ff ``backgroundSummarizer.ts``, 03d18a46
+    ``agentIntent.ts``). The request is the current prompt followed by an instruction, so it reads
+    the cache; it is billed at once. The new prompt is the summary and all messages since the
+    request, verbatim. At the first call of a turn, when the cache may be cold, the request waits
+    until 90 %. If the window fills first, the agent waits for the pending summary, or requests one.
 
-    A message of the user that nobody has answered stays; what a turn has done so far is summarised
-    with the words that began it. With ``place='full'`` a summary that was prepared early grows
-    stale: a tail of all that came since is kept (anthropics/claude-code issue 70459: 200,000
-    tokens).
+    An unanswered user message stays; otherwise the current turn is summarised, including its user
+    message. With ``place='full'`` an early summary becomes stale: the prompt keeps all messages
+    since (anthropics/claude-code issue 70459: 200,000 tokens).
 
-    Simplified: VS Code draws its threshold between 78 and 82 %; how long a summary takes is told
-    in calls and not in seconds; after three requests in a row that brought nothing it gives up.
+    Simplified: VS Code draws its threshold between 78 and 82 %; the duration of a request is a
+    number of calls, not seconds; after three failed requests in a row it gives up.
 
     Parameters
     ----------
     trigger
-        Size at which a summary is asked for; None for 80 % of the window.
+        Size at which a summary is requested; None for 80 % of the window.
     cold_trigger
         The same at the first call of a turn; None for 90 %, or for ``trigger`` if that is more.
     blocking
-        Size at which the agent waits; None for 95 %.
+        Size at which the agent waits for it; None for 95 %.
     ready_after
-        Calls after which a summary is there. Three: 24 seconds (earendil-works/pi pull request
-        160, 2025-12-10) at 7.6 between two calls, the median of recorded sessions (2026-11).
+        Calls after which the summary is ready. Three: 24 seconds (earendil-works/pi pull request
+        160, 2025-12-10) at 7.6 seconds between calls, the median of recorded sessions (2026-11).
     place
-        ``ready``: insert it as soon as it is there. ``full``: when the window is full.
+        ``ready``: insert it when it is ready. ``full``: when the window is full.
     """
 
     does = (Act.SUMMARISE,)

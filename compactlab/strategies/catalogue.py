@@ -36,8 +36,8 @@ def find_strategy(text: str) -> Strategy:
     Parameters
     ----------
     text
-        A spec, ``sliding_window(keep=20)``; several with plus signs between them; the name of a
-        strategy may be that of a class, ``path/to/file.py:Class`` or ``module:Class``.
+        A spec, ``sliding_window(keep=20)``, or several joined by plus signs; a strategy's name may
+        be that of a class, ``path/to/file.py:Class`` or ``module:Class``.
 
     Raises
     ------

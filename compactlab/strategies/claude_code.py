@@ -179,50 +179,49 @@ ATTEMPTS = 3
 class FullSummary(Strategy):
     """Summarise everything when the window is nearly full, and attach files again.
 
-    After Claude Code's auto-compaction, as its documentation and the community describe it (2026;
-    the program is closed): it is time at the effective window, which is the window less what a
-    summary may take, less a buffer. The request rides on the live prompt. What follows the system
-    prompt then is the summary, as a message of the user, and the files that were modified last:
-    what the log knows of them stands in for reading them from the disk. Not even the last words
-    of the user stay as they are.
+    Claude Code's auto-compaction, as its documentation and users describe it (2026; the program is
+    closed). The trigger is the window less the longest summary and a buffer. The request extends
+    the live prompt. The new prompt is the system prompt, the summary as a user message, and the
+    last modified files. Their contents come from the log instead of the disk. Not even the user's
+    last message is kept verbatim.
 
-    Instruction files (CLAUDE.md) stand in front again, as the client has put them there at the
-    start: the one of the project's root is injected from the disk after a compaction, those of its
-    folders are not (the table of code.claude.com/docs/en/context-window of 2026-10-19, as
-    dev.to/jgravelle quotes it; dev.to/rulestack found the root's back after 8 of 8 compactions).
-    Users reported it lost before (claude-code issues 19471, 2026-01-20, and 6354). By the same
-    table at most five files come back, the last modified first, one above 5,000 tokens as a path.
+    Instruction files (CLAUDE.md) that the client put first at the start come first again: the
+    root's file is read again after a compaction, those of folders are not (the table of
+    code.claude.com/docs/en/context-window of 2026-10-19, as dev.to/jgravelle quotes it;
+    dev.to/rulestack found the root's file again after 8 of 8 compactions). Earlier versions lost it
+    (claude-code issues 19471, 2026-01-20, and 6354). By the same table at most five files are
+    attached, the last modified first; of a file above 5,000 tokens, only the path.
 
-    Simplified: rules, memory, plan and skills (5,000 tokens each, 25,000 together), which are read
-    again too, are not in a log, and most logs hold no instruction file; what changed in one since
-    is not known; that the client prepares its summary in the background (claude-code issue 71254,
-    2026-08-17) is left out; in a narrowed window what is reserved by default is a quarter of it at
-    most; what would not be smaller than before is not kept.
+    Simplified: rules, memory, plan and skills (5,000 tokens each, 25,000 together) are also read
+    again, but are not in logs; most logs have no instruction file, and none has its later changes;
+    the client prepares the summary in the background (claude-code issue 71254, 2026-08-17), this
+    strategy does not; in a narrowed window the default reserves are at most a quarter of it; a
+    prompt that would not be smaller is discarded.
 
     Parameters
     ----------
     buffer_tokens
-        Tokens of the effective window that stay free; without effect if a trigger is set.
+        Tokens of the window that stay free beside the summary; without effect if a trigger is set.
     summary_tokens
-        Tokens that a summary may have, and that are kept free for it without a trigger; a model
-        that writes less has less.
+        Longest summary, and tokens reserved for it if no trigger is set; at most the model's
+        longest answer.
     files
         How many files are attached, at most.
     file_tokens
         Tokens of a file above which only its path is given.
     clear_first
-        Whether old tool outputs are cleared first, which may be enough.
+        Whether old tool outputs are cleared first; if that is enough, nothing is summarised.
     keep_outputs
-        How many of the newest tool outputs such a clearing leaves.
+        Number of newest tool outputs that clearing keeps.
     trigger
-        Tokens, or a share of the window, at which it acts; None for the effective window less
-        the buffer.
+        Tokens, or a share of the window, at which it acts; None for the window less summary and
+        buffer.
     reinject
-        Whether instruction files stand in front again.
+        Whether instruction files come first again.
     idle
-        Whether it also compacts while the user is silent, as Claude Code does since 2.1.286 where
-        Anthropic has turned that on: from 200,000 tokens on, if cache entries live for an hour,
-        when nine tenths of that are over (``idle_compaction`` has the sources).
+        Whether it also compacts in silences, as Claude Code does since 2.1.286 for some accounts:
+        from 200,000 tokens on, if cache entries live for an hour, after 54 minutes
+        (``idle_compaction`` has the sources).
     """
 
     does = (Act.SUMMARISE,)
@@ -253,7 +252,7 @@ class FullSummary(Strategy):
 
     @property
     def phases(self) -> frozenset[Phase]:  # type: ignore[override]
-        """Before calls, and in silences if it is told so."""
+        """Before calls, and in silences if ``idle`` is set."""
         silent = {Phase.ON_IDLE} if self.idle else set()
         return frozenset({Phase.BEFORE_CALL, Phase.ON_OVERFLOW, *silent})
 
@@ -314,10 +313,9 @@ class FullSummary(Strategy):
 class ClaudeCode(Agent):
     """Claude Code: summarise the whole conversation, then read its files again.
 
-    After its documentation and what its users found out (see ``full_summary``), 2026; its source
-    is not public, so nothing is exact. Left out: the clearing of old outputs inside of the cached
-    prefix, which only the provider can do; memory, plans and skills that are attached again;
-    ``/compact`` by hand.
+    After its documentation and reports of users (see ``full_summary``), 2026; its source is not
+    public, so nothing is exact. Left out: clearing of old outputs inside the cached prefix, which
+    only the provider can do; attaching memory, plans and skills again; manual ``/compact``.
 
     Parameters
     ----------
@@ -329,7 +327,7 @@ class ClaudeCode(Agent):
         Tokens, or a share of the window, at which it compacts; None for its own rule, the window
         less 33,000 (967,000 of 1,000,000). ``autoCompactWindow`` moves it in the client.
     reinject
-        Whether CLAUDE.md stands in front again after a compaction, where the log has it.
+        Whether CLAUDE.md comes first again after a compaction, if the log has it.
     idle
         Whether it also compacts an idle session before an hour's cache expires (``idleCompaction``
         in its settings; not for all accounts).

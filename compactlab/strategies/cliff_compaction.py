@@ -138,10 +138,7 @@ def rebuilt(
     *,
     force: bool = False,
 ) -> Messages:
-    """Compact whenever a message makes it too much, oldest first: as ``_compact_chain``.
-
-    ``force``: also if it never becomes too much, at the end.
-    """
+    """Compact whenever a message makes the history too large: as ``_compact_chain``."""
     start = next((n + 1 for n, m in enumerate(messages) if is_summary(m)), 0)
     working, acted = messages[:start], False
     for message in messages[start:]:
@@ -158,26 +155,26 @@ def rebuilt(
 class CliffCompaction(Strategy):
     """Replace old steps by a digest that a rule writes; the digest before is dropped, not merged.
 
-    The package cliffcompaction (0.1.0; arXiv 2609.26779), a proxy before any client. An answer with
-    the results of its calls is a step. Beyond the trigger all but the newest steps give way to one
-    message: what was said and thought in full, each call in one line, and results of at most 500
-    characters. A longer result is gone, and so is everything that the digest before had. What came
-    before the first answer stays for ever. If that is not enough, only the newest step stays, and
-    then texts are cut to 300 characters and thinking goes. No model is asked.
+    The package cliffcompaction (0.1.0; arXiv 2609.26779), a proxy for any client. A step is an
+    answer with the results of its calls. Beyond the trigger, one message replaces all but the
+    newest steps: it has all texts and thinking, each call in one line, and results of at most 500
+    characters. Longer results and the previous digest are lost. Messages before the first answer
+    always stay. If that is not enough, only the newest step stays; then texts are cut to 300
+    characters and thinking is removed. No model is used.
 
-    The rule is exact, for requests in the form of OpenAI's chats. Simplified: sizes are four
-    characters a token of the texts alone, without JSON; a prompt that a provider refuses is
-    compacted at once as far as it takes, and what does not fit even then is not cut.
+    The rule is exact, for requests in the form of OpenAI's chats. Simplified: sizes count four
+    characters of text per token, without JSON; a refused prompt is compacted at once until it fits,
+    and sent if it never does.
 
     Parameters
     ----------
     trigger
-        Size at which it acts, by its estimate; None for 200,000 tokens, and in windows of up to
-        250,000 for half of them, as the README has it.
+        Estimated size at which it acts; None for 200,000 tokens, or half of a window of up to
+        250,000, by the README.
     keep_recent
         How many of the newest steps stay as they are.
     result_chars
-        Longest result that the digest has.
+        Longest result in the digest.
     call_chars
         Characters of a call's arguments in the digest.
     text_chars

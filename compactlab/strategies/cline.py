@@ -259,19 +259,18 @@ LEAD = "Context summary:\n\n"
 class AgenticCompaction(Strategy):
     """Summarise all but the newest 20,000 tokens, including the previous summary.
 
-    After Cline (``@cline/core`` 0.0.86, 2026). It is time when the request, estimated as a
-    token for three characters of JSON and corrected by the last report, has reached nine tenths of
-    what a prompt may have, which is nine tenths of the window. The turn that is under way stays as
-    a whole, unless the conversation begins with it: where it alone is too much, nothing is
-    summarised, until the prompt does not fit. Then, and with ``strategy='basic'`` always, no model
-    is asked: what was typed stays, the newest messages that fit, answers at the ends of turns, and
-    behind what was typed notices that list files and commands and quote the newest answers.
+    After Cline (``@cline/core`` 0.0.86, 2026). A prompt may have nine tenths of the window; the
+    trigger is nine tenths of that. A request is estimated as a token per three characters of JSON,
+    corrected by the last report. The current turn is kept whole, unless it is the first. If it
+    alone is too large, nothing is summarised until a prompt does not fit. Then, and always with
+    ``strategy='basic'``, no model is used: typed messages, the newest messages that fit, and the
+    final answers of turns stay. Notices in typed messages list files and commands, and quote the
+    newest answers.
 
-    Simplified: by the source, not compared with answers of the program. What is typed by a person
-    in a row is not joined to one message; results of tools are never cut in the history, and typed
-    words that do not fit are not cut; a history that is too large for the summariser is not
-    shortened; names of tools are told apart by our own rules. A limit of the prompt alone is taken
-    to be unknown.
+    Written after the source, not compared with the program's answers. Simplified: successive typed
+    messages are not joined; tool results, typed messages and histories too large for the summariser
+    are not cut; our own rules classify tools by name. A separate limit of the prompt is assumed to
+    be unknown.
 
     Parameters
     ----------
@@ -280,7 +279,7 @@ class AgenticCompaction(Strategy):
     strategy
         ``agentic`` summarises, ``basic`` does not.
     preserve_recent_tokens
-        Tokens at the end that stay.
+        Tokens at the end that are kept.
     """
 
     does = (Act.SUMMARISE,)
@@ -428,16 +427,16 @@ def _text_chars(message: Message) -> int:
 class HalfTruncation(Strategy):
     """Keep repeated file reads once; if that is not enough, drop half of the middle.
 
-    After Cline's extension before its SDK (cline/cline ``ContextManager.ts``, 01cfde0 and a12c565).
-    It is time when the last request and its answer had 160,000 of 200,000 tokens (37,000 of 64,000,
+    Cline's extension before its SDK (cline/cline ``ContextManager.ts``, 01cfde0 and a12c565). It
+    acts when the last request and its answer had 160,000 of 200,000 tokens (37,000 of 64,000,
     98,000 of 128,000, else all but 40,000 or a fifth). Of several reads of a file the newest stays.
-    If that saves less than 30 % of the characters, half of what follows the first exchange goes,
-    three quarters if the request was twice as large or was refused, and the first answer says so.
+    If that saves less than 30 % of the characters, half of the messages after the first exchange
+    are dropped, or three quarters if the request was twice as large or refused. The first answer
+    says so.
 
-    Simplified: by the source, not compared with answers of the program. Results of tools, which
-    were text of the user there, go and stay with their calls; files within what the user said, and
-    those that came back with an edit, are no reads; its automatic condensing, in which the agent
-    calls a tool that summarises, is left out.
+    Written after the source, not compared with the program's answers. Simplified: tool results,
+    user text in the original, stay with their calls; files in user messages or in results of edits
+    are not reads; automatic condensing, in which the agent calls a summarising tool, is left out.
 
     Parameters
     ----------
@@ -477,17 +476,17 @@ class Cline(Agent):
     """Cline: at 81 % of the window, summarise all but the newest messages.
 
     After ``@cline/core`` 0.0.86 (2026), which its command line uses; ``strategy='truncation'`` is
-    the extension before, which left out half of the middle. Left out: another model for summaries.
+    the earlier extension, which drops half of the middle. Left out: another model for summaries.
 
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it compacts; None for 81 % of the window, and
-        80 % of most windows in the extension before.
+        Tokens, or a share of the window, at which it compacts; None for 81 % of the window, in the
+        extension 80 % of most windows.
     strategy
-        ``agentic`` summarises, ``basic`` shortens by rule, ``truncation`` leaves out the middle.
+        ``agentic`` summarises, ``basic`` shortens by rule, ``truncation`` drops the middle.
     preserve_recent_tokens
-        Tokens at the end that stay, under ``agentic``.
+        Tokens at the end that ``agentic`` keeps.
     """
 
     trigger: Trigger = None

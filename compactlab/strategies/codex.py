@@ -111,8 +111,8 @@ def _utf8(text: str) -> bytes:
     return text.encode("utf-8", "surrogatepass")
 
 
-# ``comp_hash`` of OpenAI's models in Codex 0.171.0 (npm, 2026-11-20): what was written under one
-# can only go on under another with the same. Of all other models none is known, and none counts.
+# ``comp_hash`` of OpenAI's models in Codex 0.171.0 (npm, 2026-11-20): a history can only go on
+# under a model with the same hash. Other models have none, and are not compared.
 _NEW = "3000"
 _HASHES = {
     "gpt-5-5": "2911", "gpt-5-6-sol": _NEW, "gpt-5-6-terra": _NEW, "gpt-5-6-luna": _NEW,
@@ -135,10 +135,9 @@ Switch = Literal["hash", "any", "never"]
 
 
 def switched(host: Host, asked: Messages, rule: Switch) -> str:
-    """Return the model before if its history has to be compacted for the next; "" if not.
+    """Return the previous model if its history must be compacted for the next; else "".
 
-    At the beginning of a turn, as ``maybe_run_previous_model_inline_compact``. The moments before
-    a call are noted.
+    At the beginning of a turn, as ``maybe_run_previous_model_inline_compact``.
     """
     now = [host.model.name, comp_hash(host.model), host.thinking]
     before = host.notes.get("under", now)
@@ -160,28 +159,27 @@ _MAX_TOKENS = 16_000  # the original sets no limit
 class UserWords(Strategy):
     """Keep the user's words verbatim, the newest first, and end with a summary.
 
-    After the local compaction of Codex CLI (codex-rs 0100b10, ``compact.rs``): all that the agent
-    said and all that tools returned gives way to one hand-over summary. What the client says at
-    the beginning of a session stays in front, as it would be built again. The request is the live
-    history without the tools; if that is too large, the oldest items are left out of it. An empty
-    summary is taken as it is.
+    The local compaction of Codex CLI (codex-rs 0100b10, ``compact.rs``): one hand-over summary
+    replaces all answers and tool results. The client's messages at the start of a session stay
+    first, because Codex would build them again. The request is the live history without tools; if
+    it is too large, it omits the oldest items. An empty summary is accepted.
 
-    In front of a new turn the message of the user stands after the summary. Images that the user
-    sent are lost, as in the original. Simplified: in a narrowed window the user's words have a
-    quarter of it at most, by default; where next to nothing would be gained it does not act. The
-    compaction on the server is ``endpoint_compaction``; the one without a summary is not built.
+    Before a new turn, the new user message follows the summary. The user's images are lost, as in
+    the original. Simplified: in a narrowed window the user's words have by default at most a
+    quarter of it; it does not act if the gain would be tiny. ``endpoint_compaction`` is the
+    compaction on the server; the one without a summary is not built.
 
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it acts; None for 90 % of the window. One
-        above that counts as 90 %: so Codex caps its ``model_auto_compact_token_limit``
-        (``auto_compact_token_limit`` of ``openai_models.rs``).
+        Tokens, or a share of the window, at which it acts; at most and by default 90 % of the
+        window, as Codex caps ``model_auto_compact_token_limit`` (``auto_compact_token_limit`` of
+        ``openai_models.rs``).
     user_tokens
-        Tokens of the user's words that are kept; the oldest of them loses its middle.
+        Tokens of the user's messages that are kept; the oldest loses its middle.
     tools
-        Whether the request carries the tools, so that it reads the cache. Codex's does not, and
-        pays for the whole history (openai/codex issue 37305, of 0.146.1).
+        Whether the request has the tools, so that it reads the cache. Codex's has none, and pays
+        for the whole history (openai/codex issue 37305, of 0.146.1).
     reinject
         Whether what the client says at the beginning of a session, AGENTS.md too, stays in front,
         as in the original; without, to see what that is worth.

@@ -30,26 +30,26 @@ _MAX_TOKENS = 4096
 class TurnCheckpoints(Strategy):
     """Replace the oldest turns, several at a time, by a checkpoint after the task.
 
-    ``SummarizeEveryNTurns`` of the SWE-agent behind the paper The Complexity Trap (2508.21433,
-    its repository at adfaa1a), which calls it LLM-Summary, with N = 21 and M = 10. A turn is an
-    answer that calls a tool, with its results. When ``every + keep`` turns stand there as they
-    were said, the first ``every`` become one message of the agent; so between ``keep`` and
-    ``every + keep - 1`` turns stay. What is summarised is sent as a request of its own: the task
-    or the checkpoint before, and those turns.
+    ``SummarizeEveryNTurns`` of the SWE-agent used in the paper The Complexity Trap (2508.21433,
+    repository at adfaa1a), where it is called LLM-Summary, with N = 21 and M = 10. A turn is an
+    answer that calls a tool, with its results. When ``every + keep`` turns are unsummarised, one
+    agent message replaces the first ``every``, so between ``keep`` and ``every + keep - 1`` turns
+    remain. The summary request has a prompt of its own: the task or the previous checkpoint, and
+    the turns to replace.
 
-    The original is configured to keep the newest checkpoint alone and keeps all of them, but for
-    the one request that a new one is made for. Here all stay at that request, too. Simplified in
-    that it has no turns of a person but the task; here they go with the turns around them.
+    The original is configured to keep only the newest checkpoint, but keeps all of them, except in
+    the first request after a new one. Here that request has all of them, too. The original has no
+    user message but the task; here user messages belong to the turns around them.
 
     Parameters
     ----------
     every
-        Turns that a checkpoint stands for.
+        Turns that a checkpoint replaces.
     keep
-        Turns that are never summarised, the newest.
+        Newest turns, which are not summarised.
     pile
-        Whether earlier checkpoints stay before the new one, as they do in the original; else the
-        new one stands for them, too.
+        Whether earlier checkpoints stay before the new one, as in the original; else it replaces
+        them, too.
     """
 
     does = (Act.SUMMARISE,)

@@ -51,34 +51,34 @@ class ContextWindows(Strategy):
     and 39827; ``core/src/session/token_budget.rs`` at 54d22e3, ``context_window.rs`` at faae6d9).
     Its prompts, notes and search are on OpenAI's servers and cannot be run here.
 
-    Shortly before nine tenths of the window a reminder tells the agent to write notes, and the
-    agent asks for a new window (the tool ``new_context``). That is an extra turn on the live
-    prompt: the calls of it are billed and read the cache. The new window has what the client said
-    at the beginning of the session, and the user's new message, if there is one; nothing else of
-    the old one, and no summary. In the middle of a turn the user's words are gone, too: they are in
-    the notes or in the history. If the prompt was too large there is no room for notes.
+    Shortly before nine tenths of the window, a reminder tells the agent to write notes, and the
+    agent requests a new window (the tool ``new_context``). This is an extra turn on the live
+    prompt: its calls are billed and read the cache. Of the old window, the new one keeps only the
+    client's messages at the start of the session, and the user's new message, if any. Within a turn
+    even the user's message is gone: only notes or history have it. If the prompt is already too
+    large, there is no room for notes.
 
-    What is left behind goes into the host's memory in passages, so that a fact in it is
-    retrievable: in the closed loop the agent searches for it, and the search is billed.
+    Removed messages go into the host's memory as passages, so their facts can be retrieved: in the
+    closed loop the agent searches for them, and the search is billed.
 
-    Simplified: the run's summariser says what the notes are; the agent asks for a new window at
-    once when it is reminded, and never before; its notes stand in the new window, as coder/xum does
-    it (pull request 4097), where Codex's agent reads them by a call; the search is BM25 and finds
-    what it finds by one call, where Codex's is for literal strings and takes several; results of
-    tools are got by calling the tool again. In a narrowed window the reminder and the notes take a
-    quarter of it at most; where next to nothing would be gained it does not act.
+    Simplified: the run's summariser writes the notes; the agent requests a new window exactly when
+    it is reminded; the new window contains the notes, as in coder/xum (pull request 4097), whereas
+    Codex's agent reads them by a call; a search is one call with BM25, whereas Codex's is for
+    literal strings and takes several; tool results are fetched by calling the tool again. In a
+    narrowed window, reminder and notes have at most a quarter of it each; it does not act if the
+    gain would be tiny.
 
     Parameters
     ----------
     trigger
         Tokens, or the share of the window, at which a window is full
-        (``model_auto_compact_token_limit``); None for 90 % of what Codex takes that for.
+        (``model_auto_compact_token_limit``); None for 90 % of the window that Codex assumes.
     reminder_tokens
         Tokens before the trigger at which the agent is reminded.
     max_notes_tokens
-        Tokens of a window's notes at most; the newest stand in the next window, up to as many.
+        Maximum tokens of a window's notes, and of the newest notes in the next window.
     passage_chars
-        Length of the passages that a search finds.
+        Length of a passage in memory.
     """
 
     does = (Act.TRUNCATE, Act.NOTE, Act.RETRIEVE)

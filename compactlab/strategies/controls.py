@@ -18,9 +18,9 @@ from compactlab.strategies.mechanisms.cut import current_turn, exchanges, tail, 
 
 @dataclass(frozen=True)
 class KeepAll(Strategy):
-    """Send everything that was ever said.
+    """Send all messages.
 
-    Forgets nothing and leaves the cached prefix alone; exceeds the context window, sooner or later.
+    Forgets nothing and keeps the cached prefix, but exceeds the context window sooner or later.
     """
 
     def compact(self, view: View, host: Host) -> View:
@@ -31,7 +31,7 @@ class KeepAll(Strategy):
 class KeepNone(Strategy):
     """Send only the current turn.
 
-    Whatever a table shows for this one is what an empty memory is worth.
+    Its figures show what an empty memory is worth.
     """
 
     does = (Act.TRUNCATE,)
@@ -44,8 +44,8 @@ class KeepNone(Strategy):
 class RandomKeep(Strategy):
     """Keep the current turn, and each earlier exchange with a fixed probability.
 
-    A strategy that keeps as much as this one and remembers no more has not chosen at all. Each
-    exchange is tossed for once, when its turn is over.
+    A strategy that keeps as much and recalls no more selects no better than chance. Each exchange
+    is drawn once, when its turn is over.
 
     Parameters
     ----------
@@ -91,17 +91,16 @@ class RandomKeep(Strategy):
 
 @dataclass(frozen=True)
 class Oracle(Strategy):
-    """Keep the current turn, and of earlier messages only what later calls need.
+    """Keep the current turn, and only those earlier messages that later calls need.
 
-    What is needed stands in ``host.needs``: the words that recorded actions use, and the places
-    where the facts are stated that calls are labelled to use. Of a word that stands in several
-    places the newest is kept, with its whole exchange; and a message of the user in front, as
-    providers demand. No real agent can do this: it shows how small a context could be that forgets
-    nothing, and what a strategy loses against that. It is no bound on cost: it rewrites the prompt
-    whenever something has been used for the last time.
+    ``host.needs`` has the needs: words that recorded actions use, and statements of the facts that
+    labels name. Of several statements the newest is kept, with its whole exchange. A user message
+    comes first, as providers require. No real agent can do this: it shows the smallest context that
+    forgets nothing. It is no bound on cost: it rewrites the prompt after the last use of each
+    statement.
 
-    When the prompt is too large, only the words of the user and the newest exchange of the
-    current turn are kept for their own sake.
+    If the prompt is too large, only the user's message and the newest exchange of the current turn
+    are kept without being needed.
     """
 
     does = (Act.TRUNCATE,)
@@ -115,18 +114,18 @@ class Oracle(Strategy):
 
 @dataclass(frozen=True)
 class TaskEnd(Strategy):
-    """Compact at the end of a task, with hindsight, to what later calls need.
+    """Compact at the end of a task, with hindsight, to the messages that later calls need.
 
     An agent that compacts by itself (Amp's handoff, Codex' ``new_context``) chooses the moment and
-    what it takes along; both are its own decisions, which no log has. This bounds their memory: a
-    task has ended where a person speaks next and most of the prompt is not needed again, and then
-    what :class:`Oracle` keeps is kept, without a summary and for nothing. Between two ends the
-    prompt only grows. It is no strict bound of the cost, because how much must go is a setting.
+    the content; no log has these decisions. This is an upper bound on their memory. A task ends
+    before a user message if most of the prompt is not needed again. Then it keeps what
+    :class:`Oracle` keeps, free of charge and without a summary. In between the prompt only grows.
+    It is no strict bound on cost, because ``gain`` is a setting.
 
     Parameters
     ----------
     gain
-        Share of the prompt that must not be needed again; 0 is the oracle.
+        Share of the prompt that is not needed again when a task ends; 0 is the oracle.
     """
 
     does = (Act.TRUNCATE,)
@@ -142,7 +141,7 @@ class TaskEnd(Strategy):
 
 
 def _needed(view: View, host: Host) -> View:
-    """Return the view with the current turn, and what later calls need of the others."""
+    """Return the view with the current turn, and the earlier messages that later calls need."""
     messages, needs = view.messages, host.needs
     retained = _current(messages, overflow=host.phase is Phase.ON_OVERFLOW)
     covered = needs.held_by(view.system)
@@ -183,10 +182,10 @@ def _begin_with_the_user(messages: Messages, retained: set[int]) -> None:
 
 @dataclass(frozen=True)
 class AsRecorded(Strategy):
-    """Compact where the recorded agent did, to what the recording says was left.
+    """Compact when the recorded agent did, with the recorded result.
 
-    The session as recorded. On synthetic conversations it keeps everything. A compaction costs what
-    the log says; where the log does not say it, it costs nothing, and reports tell how many do.
+    The session as recorded. It keeps everything in synthetic conversations. A compaction costs what
+    the log says, or nothing if the log does not say; reports count these.
     """
 
     def compact(self, view: View, host: Host) -> View:

@@ -1,4 +1,4 @@
-"""GitHub Copilot CLI: at four fifths of the window, a summary is prepared in the background."""
+"""GitHub Copilot CLI: at 80 % of the window, a summary is prepared in the background."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from compactlab.strategies.mechanisms.trigger import Trigger
 
 @dataclass(frozen=True)
 class CopilotCli(Agent):
-    """GitHub Copilot CLI: a summary is prepared at 80 % of the window, and awaited at 95 %.
+    """GitHub Copilot CLI: request a summary at 80 % of the window, and wait for it at 95 %.
 
-    After what is public: the infinite sessions of its SDK (``@github/copilot-sdk`` 1.0.14,
+    After public sources: the infinite sessions of its SDK (``@github/copilot-sdk`` 1.0.14,
     ``InfiniteSessionConfig``: ``backgroundCompactionThreshold``, ``bufferExhaustionThreshold``),
-    and the page on its context (docs.github.com, "Managing context in Copilot CLI", 2026: about
-    80 %). The program is closed, so this is a reconstruction: that everything is summarised with
-    what is said meanwhile behind it is how the open Copilot in VS Code does it. Version 0.0.374
-    compacted at 95 % alone (github/copilot-cli issue 1245): ``trigger=0.95``. Users see other
+    and the page on its context (docs.github.com, "Managing context in Copilot CLI", 2026: about 80
+    %). The program is closed, so this is a reconstruction. As in the open Copilot of VS Code,
+    everything is summarised, and messages since the request follow the summary. Version 0.0.374
+    compacted only at 95 % (github/copilot-cli issue 1245): ``trigger=0.95``. Users see other
     triggers under some models (issues 4571 and 4643: 50 % and 20 % under GPT-5.6).
 
-    Left out: outputs above 51,200 bytes, which go to a file with a reference in their place that
-    is not described; files of a session's workspace (plan, checkpoints); compaction when memory is
-    short or the model changes.
+    Left out: outputs above 51,200 bytes, which move to a file (their reference is not documented);
+    files of a session's workspace (plan, checkpoints); compaction when memory is short or the model
+    changes.
 
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which a summary is asked for.
+        Tokens, or a share of the window, at which a summary is requested.
     blocking
-        The same at which the agent waits for it.
+        Tokens, or a share, at which the agent waits for it.
     """
 
     trigger: Trigger = START

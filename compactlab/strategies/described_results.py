@@ -97,16 +97,15 @@ class DescribedResults(Strategy):
     200, and the arguments stay valid JSON. The trigger and the protected tail (20 % of the trigger,
     20 messages at least) are Hermes', too.
 
-    Hermes would then have a model summarise. Here the second step is that of Cline's ``basic``
-    compaction, which its recovery from an overflow uses because recovery must not need another
-    successful call: what people typed and the last three answers stay, each gap gives way to a
-    notice that lists files and commands. It is taken if the first step does not bring the prompt
-    down to ``target``, or if the prompt does not fit at all.
+    Hermes would then summarise. Here the second step is Cline's ``basic`` compaction, which Cline
+    uses after an overflow, because recovery must not need another successful call. Typed messages
+    and the last three answers stay; a notice of files and commands replaces each gap. This step
+    follows if the prompt still exceeds ``target``, or does not fit at all.
 
     Simplified: the line has one form for all tools (name, two arguments, size), not one for each;
-    the trigger is compared with tokens as they are counted, not as they were last reported; the
-    notice's words and the rules by which calls are told apart (names of arguments and tools) are
-    our own; older attachments stay; the two systems are not combined like this in real life.
+    the trigger is compared with counted tokens, not with the last report; the notice's wording and
+    the rules that classify calls (by names of arguments and tools) are our own; older attachments
+    stay; no real system combines the two.
 
     Parameters
     ----------
@@ -114,11 +113,11 @@ class DescribedResults(Strategy):
         Without a trigger, the share of the window at which it acts, 0 to 1, as Hermes' users set
         it; raised to 0.75 in windows below 512,000 tokens, and to 64,000 tokens.
     tail_ratio
-        Share of the trigger that the newest messages may take, which stay as they are.
+        Share of the trigger for the newest messages, which stay unchanged.
     protect_last_n
-        How many of the newest messages stay as they are at least.
+        Minimum number of newest messages that stay unchanged.
     answers
-        How many of the newest answers keep their words in the second step.
+        Number of newest answers that keep their text in the second step.
     target
         Share of the trigger; above it the second step is taken.
     trigger

@@ -249,27 +249,26 @@ _READ_LINES, _READ_CHARS = 2_000, 2_000
 class FractionSplit(Strategy):
     """Summarise the older 70 % of the history by characters, in two calls.
 
-    After Gemini CLI's chat compression (``@google/gemini-cli-core`` 0.61.0), before every call,
-    on the history without what is about to be sent and without thoughts. The point of the cut and
-    the cutting of tool outputs before it are exact. The summary is made by a request of its own
-    with the history in it, and checked by a second one that goes on from the first. It stands in
-    front, with an answer of the model that acknowledges it. A history that would be larger than
-    before is refused, and from then on only tool outputs are cut; an empty summary is refused, and
-    asked for again at the next call.
+    Gemini CLI's chat compression (``@google/gemini-cli-core`` 0.61.0), before every call, on the
+    history without new messages and without thoughts. The cut point and the cutting of tool outputs
+    before it are exact. A request with a prompt of its own makes the summary; a second one, which
+    continues the first, checks it. The summary comes first, with an acknowledging answer of the
+    model. If the history would grow, the summary is discarded, and from then on only tool outputs
+    are cut. An empty summary is discarded, and requested again at the next call.
 
-    Simplified: what the client says about the environment is not put in front again; a shortened
-    output is not shortened again for the line that says so; what is larger by count and not by
-    Gemini's estimate is refused, too.
+    Simplified: the client's text about the environment is not inserted again; a shortened output is
+    not shortened again for its note; histories that grow by our count, but not by Gemini's
+    estimate, are discarded, too.
 
     Parameters
     ----------
     trigger
         Tokens, or a share of the window, at which it acts; None for half of the window.
     preserve
-        Share of the characters that stay at least, above 0 and below 1.
+        Minimum share of the characters that stay, above 0 and below 1.
     output_budget
-        Tokens of tool outputs that stay whole; of older ones, those above 40,000 characters lose
-        their middle.
+        Tokens of tool outputs that stay whole; older ones above 40,000 characters lose their
+        middle.
     verify
         Whether the second request is made.
     """
@@ -370,8 +369,8 @@ def without_thoughts(messages: Messages) -> Messages:
 class GeminiCli(Agent):
     """Gemini CLI: at half of the window, summarise the older part and verify the summary.
 
-    After v0.61 (2026). Left out: masking of tool outputs by a service of its own, and the newer
-    profiles, which render the context anew.
+    After v0.61 (2026). Left out: its service that masks tool outputs, and the newer profiles, which
+    render the context anew.
 
     Parameters
     ----------

@@ -314,26 +314,25 @@ def _given(messages: Iterable[Message]) -> str:
 class MiddleSummary(Strategy):
     """Shorten old tool calls and results, and replace the middle by a summary.
 
-    After Hermes' context compressor (hermes-agent 0.19.0, ``agent/context_compressor.py``), whose
-    thresholds, shortening, boundaries and joints it follows exactly. It is time when the last
-    prompt, as reported, has reached the threshold while tools are used, or when the estimate of
-    the request has: that one is not believed while it has grown little since a request that was
-    shown to fit. The first messages stay, until there has been a summary; so do the newest up to a
-    fifth of the threshold, what the user said last, and the last answer with words. In a long turn
-    that may be everything but the summary before: then hardly anything is gained. After two
-    compactions in vain it gives up until a prompt is below the threshold.
+    Hermes' context compressor (hermes-agent 0.19.0, ``agent/context_compressor.py``); thresholds,
+    shortening, boundaries and joints are exact. It acts when the last report within a turn, or the
+    estimate of the request, reaches the threshold. The estimate is ignored while it is little above
+    that of a request that fitted. The first messages stay until there is a summary. So do the
+    newest up to a fifth of the threshold, the user's last message, and the last answer with text.
+    In a long turn these may be everything but the previous summary, and hardly anything is saved.
+    After two useless compactions it pauses until a prompt is below the threshold.
 
-    Simplified: the request is written out for a model of its own, as Hermes' is, in our words and
-    without its form; where nothing comes back, a notice of files and commands and the user's last
-    words take the place of its longer one, and it waits for 60 seconds. Older images in the tail
-    stay; the list of things to do, which its own tool keeps, is not repeated; the system prompt is
-    taken to be the same afterwards (it is made anew if a memory has changed). A higher threshold
-    on one route (Codex' own service) is left out.
+    Simplified: the request has a prompt of its own, like Hermes', but our wording and no form. If
+    no summary comes back, a notice of files and commands and the user's last message replace the
+    middle (Hermes' notice is longer), and it pauses for 60 seconds. Older images in the tail stay;
+    the todo list of its tool is not repeated; the system prompt is assumed to stay the same (Hermes
+    builds it again if a memory has changed). The higher threshold for Codex' own service is left
+    out.
 
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it acts; None for what ``threshold`` says.
+        Tokens, or a share of the window, at which it acts; None to use ``threshold``.
     threshold
         Share of the window, 0 to 1; at least 0.75 in windows below 512,000 tokens, and 64,000.
     target_ratio
@@ -341,7 +340,8 @@ class MiddleSummary(Strategy):
     protect_first_n
         Messages in front that stay at the first compaction.
     protect_last_n
-        Newest messages in which uses of tools are not shortened; the tail has eight at most.
+        Newest messages whose tool uses are not shortened; the tail has at least as many, up to
+        eight.
     max_tokens
         Tokens of the window that are set aside for the answer; 0 for none.
     abort_on_summary_failure
@@ -503,14 +503,14 @@ def _by_rule(middle: Messages) -> tuple[Part, ...]:
 class Hermes(Agent):
     """Hermes Agent: at 75 % of a usual window, summarise the middle.
 
-    After hermes-agent 0.19.0 (2026), with the settings of its file of configuration
-    (``compression`` and ``model.max_tokens``). Left out: compaction by Codex' app server, other
-    engines of context, and memory.
+    After hermes-agent 0.19.0 (2026), with the settings of its configuration file (``compression``
+    and ``model.max_tokens``). Left out: compaction by Codex' app server, other context engines, and
+    memory.
 
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it compacts; None for what ``threshold`` says.
+        Tokens, or a share of the window, at which it compacts; None to use ``threshold``.
     threshold
         Share of the window; 0.75 at least in windows below 512,000 tokens.
     target_ratio
@@ -518,9 +518,8 @@ class Hermes(Agent):
     protect_first_n
         Messages in front that stay at the first compaction.
     protect_last_n
-        Newest messages in which uses of tools are not shortened.
-    max_tokens
-        Tokens of the window that are set aside for the answer; 0 for none.
+        Newest messages whose tool uses are not shortened. max_tokens Tokens of the window that are
+        set aside for the answer; 0 for none.
     abort_on_summary_failure
         Whether nothing is done if no summary comes back.
     """

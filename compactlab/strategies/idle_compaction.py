@@ -53,15 +53,15 @@ def odds_of(lifetime: float) -> Odds:
 
 # Claude Code's own, second-hand: read from its program (2.1.294) by others (st0nebridge/conPACT
 # v1.5.0, 2026-10-14; RuslanTar/afk-compact v0.1.14, 2026-11-15), and seen 54.7 to 55.7 minutes
-# after the last reply (Ark0N/Codeman discussion 554). Not in its documentation: Anthropic turns it
-# on by account. It also asks whether the account is near its limit of usage.
+# after the last reply (Ark0N/Codeman discussion 554). Not documented: Anthropic turns it on by
+# account. It also checks whether the account is near its usage limit.
 IDLE_TOKENS, _HOUR, _SHARE = 200_000, 3600.0, 0.9
 
 
 def hour_nearly_over(host: Host) -> float:
     """Return the seconds until Claude Code compacts an idle session; below 0: never.
 
-    It does so only if the entries live for an hour, when nine tenths of that are over.
+    Entries must live for an hour; it acts after nine tenths of that.
     """
     asked = host.ttl == "1h" or host.cache_lifetime == _HOUR
     return _SHARE * _HOUR - host.idle if asked else -1.0
@@ -108,38 +108,36 @@ def expected_saving(odds: Odds, sizes: Sizes, price: Price) -> float:
 class IdleCompaction(Strategy):
     """Summarise while the user is silent, a minute before the cache entry expires.
 
-    As users ask for: anthropics/claude-code issue 66115 (2026-06-07), github/copilot-cli issue
+    Requested by users: anthropics/claude-code issue 66115 (2026-06-07), github/copilot-cli issue
     4724 (2026-09-04), kunchenguid/firstmate issue 3336 (2026-08-30), anomalyco/opencode issue 50777
     (2026-09-23); Claude Code has had it since 2.1.286, and its source is not public. A
-    reconstruction: when and at which size follow these threads, the rule of expectation is ours. As
-    users of Claude Code found it there: ``preset='claude_code'``, or ``claude_code(idle=True)``,
-    which puts files in again.
+    reconstruction: moment and size follow these threads, the expected saving is our own rule.
+    Claude Code's rule, as its users found it, is ``preset='claude_code'``, or
+    ``claude_code(idle=True)``, which attaches files again.
 
-    The request for the summary rides on the live prompt while that can be read, and everything is
-    replaced, as by ``/compact``. A call whose result has not come stays with what follows it. It
-    acts only in a silence after an answer, and only if a saving is to be expected: what the summary
-    costs now, against writing the whole prompt again, times the share of such silences that outlast
-    the cache. That share is from recordings (:func:`odds_of`); the strategy knows as little as a
-    client of how long this silence will last. A session's last silence is one of them: there the
-    summary is for nothing.
+    The summary request extends the live prompt while it is cached, and everything is replaced, as
+    by ``/compact``. A call without a result stays, with the messages after it. It acts only in
+    silences after an answer, and only if it expects a saving: the cost of the summary now, compared
+    with writing the whole prompt again times the share of silences that outlast the cache. That
+    share is from recordings (:func:`odds_of`); like a client, it does not know how long a silence
+    will last. In the last silence of a session the summary is wasted.
 
-    It does nothing for the window: put what does behind it, ``idle_compaction + full_summary``.
+    It ignores the window, so combine it: ``idle_compaction + full_summary``.
 
     Parameters
     ----------
     trigger
-        Size below which it never acts; None if the price alone decides.
+        Size below which it never acts; None if only the price decides.
     margin
-        Seconds before the end of the lifetime; the odds are those of a minute. Where a client
-        answers for longer than what is left, it does not act.
+        Seconds before the end of the lifetime; the odds are for one minute. It does not act while
+        an answer is in progress.
     priced
-        Whether a saving must be expected; if not, it acts at every such silence.
-    summary_tokens
-        Tokens that a summary may have.
+        Whether a saving must be expected; if not, it acts in every such silence. summary_tokens
+        Longest summary in tokens.
     preset
-        ``claude_code`` acts from 200,000 tokens on (or the trigger), only while entries live for an
-        hour, when nine tenths of that are over, and never while a call waits for its result. Margin
-        and price are without effect then.
+        ``claude_code`` acts from 200,000 tokens on (or the trigger), only if entries live for an
+        hour, after nine tenths of that, and never while a call waits for its result. It ignores
+        margin and price.
     """
 
     by_price = True

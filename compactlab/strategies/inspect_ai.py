@@ -21,8 +21,8 @@ from compactlab.strategies.mechanisms.stub import results_of, with_stubs
 from compactlab.strategies.mechanisms.text import transcript, with_parts
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 
-# Rules and figures are those of inspect-ai 0.3.285 (`model/_compaction`, `model/_trim.py`); of
-# its wording only the place-holder is.
+# Rules and figures are those of inspect-ai 0.3.285 (`model/_compaction`, `model/_trim.py`); the
+# wording is ours, except for the placeholder.
 
 REMOVED = "(Tool result removed)"
 _SHARE, _AGAIN = 0.9, 3
@@ -30,7 +30,7 @@ _MAX_TOKENS = 4096
 
 
 class Piece(NamedTuple):
-    """A message as Inspect has it: one of ours, or one of the results in it."""
+    """A message in Inspect's form: one of ours, or one result of ours."""
 
     message: Message
     parts: tuple[Part, ...]
@@ -163,24 +163,24 @@ _BREAKS = MappingProxyType(
 
 @dataclass(frozen=True)
 class InspectCompaction(Strategy):
-    """Compact an agent's messages when the next request passes a share of the window.
+    """Edit, trim or summarise when the next request exceeds a share of the window.
 
     inspect-ai 0.3.285, as its ``react`` agent uses it. ``edit`` removes old results and thinking,
     ``trim`` keeps the input and the newest 80 % of the rest, ``summary`` keeps the input and a
-    summary; ``CompactionAuto`` is this where the provider has no compaction of its own, and
+    summary; ``CompactionAuto`` is ``summary`` if the provider has no compaction;
     ``CompactionNative`` is the provider's (``server_compaction``, ``endpoint_compaction``). It acts
-    when the input of the last request and what has come since exceed nine tenths of the window, and
-    is repeated up to three times while that helps.
+    when the input of the last request and later messages exceed nine tenths of the window, up to
+    three times while that helps.
 
-    What edit and trim leave is exact. Simplified: where nothing helps Inspect ends with an error,
-    and here the prompt is sent; a summary is not summarised again for that; outputs are not cut to
-    fit the request for a summary, whose own prompt (some 1,700 tokens) is ours here; there is no
-    memory tool; an answer of which nothing would be left stays under edit and goes under trim.
+    The results of edit and trim are exact. Simplified: if nothing helps, the prompt is sent
+    (Inspect raises an error); a summary is not summarised again; outputs are not cut to fit the
+    summary request, whose prompt (some 1,700 tokens) has our wording; there is no memory tool; an
+    answer that would become empty stays under edit, and is removed under trim.
 
     Parameters
     ----------
     kind
-        Which of the three.
+        ``edit``, ``trim`` or ``summary``.
     trigger
         Size beyond which it acts; None for 0.9 of the window.
     preserve
@@ -190,7 +190,7 @@ class InspectCompaction(Strategy):
     keep_thinking_turns
         How many of the newest answers keep their thinking under edit.
     keep_tool_inputs
-        Whether edit leaves the calls; if not, a note says which tool was called.
+        Whether edit keeps the calls; if not, a note names the tool.
     exclude_tools
         Names of tools whose results edit keeps.
     """
@@ -208,7 +208,7 @@ class InspectCompaction(Strategy):
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What the kind breaks."""
+        """The rules that the kind breaks."""
         return _BREAKS[self.kind]
 
     def compact(self, view: View, host: Host) -> View:
@@ -248,7 +248,7 @@ class InspectCompaction(Strategy):
 
 
 def input_tokens(view: View, host: Host) -> int:
-    """Return the last request's input and what has come since, or all as it is counted."""
+    """Return the last request's input plus later messages, or a count of everything."""
     if host.reported is None or is_stale(host):
         return host.count(view)
     end = history_end(view.messages)

@@ -47,30 +47,30 @@ def expected_saving(prompt: int, probability: float, price: Price) -> float:
 
 @dataclass(frozen=True)
 class KeepWarm(Strategy):
-    """Send the last prompt again before its cache entries expire, if that is expected to pay.
+    """Send the last prompt again before its cache entries expire, if a saving is expected.
 
     pi's cache warming (since 0.86.0, 2026-09-19; while idle by default since 1.5.1, 2026-11-09;
     entries of kind ``cache_warm`` in its logs). The answer is limited to one token. It changes no
-    prompt, only the bill: each ping reads the whole prompt. pi takes 0.15 for the chance that a
-    silence ends before the entry does, and pings if at least 0.05 dollars are to be saved; while a
-    tool runs it takes 1. It stops 30 minutes after the last request in a silence, an hour after it
-    within a turn, and once the context was compacted.
+    prompt, only the bill: each ping reads the whole prompt. pi assumes a probability of 0.15 that a
+    silence ends in time (1 while a tool runs), and pings if it expects to save at least 0.05
+    dollars. It stops 30 minutes after the last request in a silence, an hour after it within a
+    turn, and after a compaction.
 
-    The rule follows the package's source. Simplified: pi does not warm a Claude that thinks by a
-    budget, nor models whose lifetime it does not know.
+    The rule follows the package's source. Simplified: pi does not ping Claude models with a
+    thinking budget, nor models whose lifetime it does not know.
 
     Parameters
     ----------
     mode
-        ``idle``: in silences, too; ``streaming``: only within a turn.
+        ``idle``: also in silences; ``streaming``: only within a turn.
     probability
-        Chance that somebody goes on before the entry expires.
+        Probability that the session continues before the entry expires.
     min_saving
-        Least dollars that a ping must be expected to save.
+        Minimum expected saving of a ping in dollars.
     priced
         Whether a saving must be expected; if not, it always pings.
     max_idle
-        Seconds after the last request until which it pings in a silence.
+        Seconds after the last request after which it stops in a silence.
     """
 
     by_price = True
@@ -84,7 +84,7 @@ class KeepWarm(Strategy):
     phases = frozenset({Phase.ON_IDLE})
 
     def silence(self, host: Host) -> float:
-        """Seconds until the entries have lived nine tenths of their time since they were read."""
+        """Seconds until the entries reach nine tenths of their lifetime since their last read."""
         if host.requested is None or host.notes.get("stopped") == host.requested:
             return -1.0
         read: float = max(host.requested, host.notes.get("pinged", 0.0))

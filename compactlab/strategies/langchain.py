@@ -161,8 +161,8 @@ def _cut(part: Part, text: str, message: Message, end: str) -> Part:
 class TrimMessages(Strategy):
     """Send the newest messages that fit a budget, for this request only.
 
-    ``trim_messages`` (langchain-core 1.7.2), exactly. By itself it guards no pairs: that needs
-    ``start_on=('human',)``, as its documentation recommends. The system prompt stands outside of
+    ``trim_messages`` (langchain-core 1.7.2), exactly. It keeps calls and results together only with
+    ``start_on=('human',)``, which its documentation recommends. The system prompt is not part of
     the history here and always stays; ``include_system`` says whether it counts.
 
     Parameters
@@ -175,7 +175,7 @@ class TrimMessages(Strategy):
         What is counted: ``model`` the model's tokens, ``approximate`` LangChain's approximation,
         ``len`` messages.
     allow_partial
-        Whether the message at the cut may stay in part.
+        Whether a part of the message at the cut may stay.
     include_system
         Whether the system prompt counts.
     start_on, end_on
@@ -405,28 +405,28 @@ _SCALE = 1.25
 class RollingSummary(Strategy):
     """Summarise what is older than the tail, including the previous summary.
 
-    After LangChain's ``SummarizationMiddleware`` (1.4.7), whose rules of when and where to cut it
-    follows exactly: sizes are compared inclusively, tokens are approximated from characters or
-    taken from the last report, and a cut among results walks back to their call. The summariser
-    is given no more than the last 4,000 tokens of what it is to summarise, from a message of the
-    user on: in a long turn that is nothing, and then nothing is summarised. As a default trigger
-    LangChain has none and never acts; this one acts at 85 % of the window, as deepagents (0.7.32).
+    After LangChain's ``SummarizationMiddleware`` (1.4.7), with exact trigger and cut: sizes are
+    compared inclusively, tokens are approximated from characters or taken from the last report, and
+    a cut among results moves back to their call. The summariser gets at most the last 4,000 tokens
+    of the old part, from a user message on. In a long turn that is nothing, and then nothing is
+    summarised. LangChain has no default trigger; this one acts at 85 % of the window, as deepagents
+    (0.7.32).
 
     ``keep=("tokens", 20_000), summary_input=0`` with ``trigger=("fraction", 0.9)`` is Cline's
-    agentic compaction; with ``rides="live"`` the request reads the cache. Not followed: retries
-    of a failed request, and the exact counting of messages that have several parts.
+    agentic compaction; with ``rides="live"`` the request reads the cache. Not built: retries of a
+    failed request, and the exact counting of messages with several parts.
 
     Parameters
     ----------
     trigger
-        When: tokens or a share of the window; a kind and a number (``("tokens", 8000)``,
-        ``("messages", 50)`` or ``("fraction", 0.85)``); several of these, of which any is enough;
-        among them groups that must all be met:
-        ``(("messages", 90), (("tokens", 3000), ("messages", 50)))``.
+        Tokens or a share of the window; a kind and a number (``("tokens", 8000)``, ``("messages",
+        50)`` or ``("fraction", 0.85)``); or several alternatives, each of which may be several
+        sizes that must all be reached: ``(("messages", 90), (("tokens", 3000), ("messages",
+        50)))``.
     keep
-        How much of the end stays: a kind and a number.
+        Size of the tail: a kind and a number.
     summary_input
-        Tokens of the old part that the summariser is given, the newest; 0 for all of it.
+        Newest tokens of the old part that the summariser gets; 0 for all of it.
     rides
         How the request is built: ``fresh`` or ``live``.
     """

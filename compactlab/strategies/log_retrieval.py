@@ -54,29 +54,28 @@ def best(found: Iterable[Passage], tokens: int) -> list[Passage]:
 class LogRetrieval(Strategy):
     """Keep the newest messages, and retrieve older passages that match the user's words.
 
-    The baseline of benchmarks for long conversations: LoCoMo (arXiv 2402.17753), BEAM
-    (arXiv 2510.27246) and LongMemEval (arXiv 2410.10813) put the best passages of a history before
-    a question, by BM25 or by embeddings. When the context has reached the trigger, all but the
-    newest messages leave the prompt, and nothing is summarised. From then on, before each turn, the
-    passages of what has left are ranked by the words of the user, and the best that fit a budget
-    are put in front of these words, in the order in which they were said. There they stay: what
-    was sent before is not rewritten, but the window fills sooner. When messages leave within a
-    turn, the user's words stay in front, and the search is also for what the agent said and called
-    last.
+    The baseline of benchmarks for long conversations: LoCoMo (arXiv 2402.17753), BEAM (arXiv
+    2510.27246) and LongMemEval (arXiv 2410.10813) put the best passages of a history before a
+    question, by BM25 or by embeddings. At the trigger, all but the newest messages are removed from
+    the prompt without a summary. From then on, before each turn, the removed passages are ranked by
+    the user's new message. The best that fit a budget are inserted before it, in their original
+    order, and stay there: nothing sent is rewritten, but the window fills sooner. If messages are
+    removed within a turn, the user's message stays, and the query also has the agent's last text
+    and calls.
 
-    The search is Lucene's BM25 (``bm25s``), words in lower case, not stemmed; a passage is a piece
-    of a message. How large budget, tail and trigger are is our own choice: benchmarks ask one
-    question of a history that does not grow. An agent that works for long on one request is given
-    nothing new between two cuts; before each call it would have to be sent, and billed, anew.
+    The search is Lucene's BM25 (``bm25s``), with lower-case words, not stemmed; a passage is a
+    piece of a message. Budget, tail and trigger are our own choice, because benchmarks ask one
+    question about a fixed history. Within a turn, passages are only inserted when messages are
+    removed; before each call, they would have to be sent and billed again.
 
     Parameters
     ----------
     trigger
-        Tokens, or the share of the window, at which old messages leave; None for 0.85.
+        Tokens, or the share of the window, at which old messages are removed; None for 0.85.
     keep_tokens
-        Tokens of the newest messages that stay; a quarter of the window at most.
+        Tokens of the newest messages that stay; at most a quarter of the window.
     max_tokens
-        Tokens that are retrieved each time; a quarter of the window at most.
+        Tokens retrieved each time; at most a quarter of the window.
     passage_chars
         Length of a passage.
     """

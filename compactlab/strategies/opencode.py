@@ -77,20 +77,19 @@ _RESULT_CHARS = 2000
 class PruneThenSummarize(Strategy):
     """Clear old tool outputs after each turn; summarise all but a tail when the window fills.
 
-    After OpenCode (``session/compaction.ts`` and ``overflow.ts``, 31e22f6). Outputs that are older
-    than the newest two turns and the newest 40,000 tokens of outputs are erased if they come to
-    more than 20,000; those of skills stay. The session is summarised when the last call, as
-    reported, was as large as what is usable: the window less the longest answer, or, of a model
-    with a limit for the prompt alone, that limit less a buffer (``overflow.ts``, 08f74b9). A
-    question and the summary as its answer stand in front, then the newest turns that fit a
-    quarter of what is usable, then a word to go on. When a prompt was too large, the turn that is
-    under way is dropped but for the words of the user, as in the original; if it is the first, it
-    is summarised.
+    After OpenCode (``session/compaction.ts`` and ``overflow.ts``, 31e22f6). Outputs older than the
+    newest two turns and the newest 40,000 tokens of outputs are cleared if they have more than
+    20,000 tokens together; outputs of skills stay. The session is summarised when the last report
+    reaches the usable tokens: the window less the longest answer or, if the model has a separate
+    limit for prompts, that limit less a buffer (``overflow.ts``, 08f74b9). The new prompt has a
+    question with the summary as its answer, the newest turns that fit a quarter of the usable
+    tokens, and a request to continue. If a prompt was too large, only the user's message of the
+    current turn stays, as in the original; a first turn is summarised.
 
     Pruning is opt-in in one version and opt-out in another; here it is on. Simplified: sizes of
-    messages are a quarter of their characters; plugins, and media that are stripped, are left out;
-    in a narrowed window an answer and the buffer take a quarter of it each at most; where next to
-    nothing would be gained it does not act.
+    messages are a quarter of their characters; plug-ins and stripped media are left out; in a
+    narrowed window, answer and buffer have at most a quarter of it each; it does not act if the
+    gain would be tiny.
 
     Parameters
     ----------
@@ -103,12 +102,12 @@ class PruneThenSummarize(Strategy):
     protected_tools
         Tools whose outputs always stay.
     preserve_recent_tokens
-        Tokens of the tail; 0 for a quarter of what is usable, between 2,000 and 15,000.
+        Tokens of the tail; 0 for a quarter of the usable tokens, between 2,000 and 15,000.
     rides
-        ``fresh`` is the mode called prepend, ``live`` the one called suffix, which falls back to
-        a fresh request if it does not fit or nothing comes back.
+        ``fresh`` is its mode prepend. ``live`` is its mode suffix, which falls back to a fresh
+        request if it does not fit or returns nothing.
     trigger
-        Tokens, or a share of the window, at which it summarises; None for what is usable.
+        Tokens, or a share of the window, at which it summarises; None for the usable tokens.
     """
 
     does = (Act.CLEAR, Act.SUMMARISE)
@@ -227,8 +226,8 @@ def _client_message(id: str, text: str, host: Host) -> Message:
 class Opencode(Agent):
     """OpenCode: clear old tool outputs, then summarise all but the tail.
 
-    After its source at 31e22f6 (2026). Whether it prunes by default changed between versions.
-    Left out: plug-ins, but for the reminder that a memory's plug-in adds to the request.
+    After its source at 31e22f6 (2026). Whether it prunes by default changed between versions. Left
+    out: plug-ins, except a memory plug-in's reminder in the request.
 
     Parameters
     ----------
@@ -237,9 +236,9 @@ class Opencode(Agent):
     rides
         ``fresh`` (its ``prepend``) or ``live`` (its ``suffix``).
     memory_plugin
-        Whether a plug-in reminds the compactor of a memory.
+        Whether a plug-in adds a reminder of its memory to the request.
     trigger
-        Tokens, or a share of the window, at which it summarises; None for its own rule, the window
+        Tokens, or a share of the window, at which it summarises; None for its own rule: the window
         less the longest answer.
     """
 

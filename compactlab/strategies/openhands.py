@@ -71,20 +71,16 @@ _TWICE = {
 class RecentEvents(Strategy):
     """Send the first messages and the newest, for this request only.
 
-    ``RecentEventsCondenser`` (openhands-ai 0.62.0), exactly with ``mended=False``: then the head
-    is sent twice while the history fits. Simplified in that an event is a message: the system
-    prompt, an event there, is none here, and a message with several calls is one, not several;
-    what the original's conversation memory does later (calls and results without their other half
-    are left out) is not followed.
+    ``RecentEventsCondenser`` (openhands-ai 0.62.0). It is exact with ``mended=False``, which sends
+    the head twice while the history fits. Simplified: an event is a message, so the system prompt
+    is not an event, and a message with several calls is one event; the original's conversation
+    memory, which later removes calls and results without a partner, is not built.
 
     Parameters
     ----------
     keep_first
-        How many messages at the front stay.
-    max_events
-        How many messages are sent.
-    mended
-        Whether no message is sent twice.
+        Number of first messages that stay. max_events Number of messages that are sent. mended
+        Whether each message is sent only once.
     """
 
     does = (Act.TRUNCATE,)
@@ -115,17 +111,15 @@ class RecentEvents(Strategy):
 class AmortizedForgetting(Strategy):
     """When the history is too long, keep half of it: the first messages and the newest.
 
-    ``AmortizedForgettingCondenser`` (openhands-ai 0.62.0): what is forgotten stays forgotten, so
-    the prompt is rewritten once in a while and not at every call. Simplified in that an event is a
-    message: the system prompt, an event there, is none here, and a message with several calls is
-    one, not several.
+    ``AmortizedForgettingCondenser`` (openhands-ai 0.62.0): forgotten messages stay forgotten, so
+    the prompt is rewritten occasionally instead of at every call. Simplified: an event is a
+    message, so the system prompt is not an event, and a message with several calls is one event.
 
     Parameters
     ----------
     max_size
-        How many messages there may be.
-    keep_first
-        How many at the front stay; fewer than half of ``max_size``.
+        Maximum number of messages. keep_first Number of first messages that stay; less than half of
+        ``max_size``.
     """
 
     does = (Act.TRUNCATE,)
@@ -272,36 +266,36 @@ def omitted(result: Result) -> str:
 
 @dataclass(frozen=True)
 class ObservationMasking(Strategy):
-    """Replace all but the newest tool results by one line each; calls and text stay.
+    """Replace all but the newest tool results by one line each, and keep calls and text.
 
     ``system="swe-agent"`` is ``LastNObservations`` (SWE-agent at 3ea751c), which the paper The
     Complexity Trap (2508.21433) found to be as good as summaries at half the cost. The original
-    makes the history anew for every query. Its mask only ever moves forward, so the mask is kept
-    in the session's view: what is sent is the same, exactly. An observation is a tool's message;
-    the task, which SWE-agent tells as its first observation, counts as one and is never masked.
-    What the user says later is no observation (SWE-agent has no later turns).
+    masks the full history for every query. Its mask only moves forward, so keeping masked messages
+    in the session gives exactly the same prompts. An observation is a tool message; the task,
+    SWE-agent's first observation, counts as one and is never masked. Later user messages are not
+    observations (SWE-agent has none).
 
     ``system="openhands"`` is ``ObservationMaskingCondenser`` (openhands-ai 0.62.0): the window
-    counts all messages, calls and words among them, and the text is ``<MASKED>``. An event is a
-    message here; where a message holds several calls OpenHands has several events. As in its
-    conversation memory, what is masked becomes a message of the user, and the agent's message that
-    called for it is left out. If it called several tools, all goes with the first that is masked,
-    and the window reaches further back from then on, since what has gone is not counted.
+    counts all messages, not only observations, and the text is ``<MASKED>``. An event is a message
+    here; for a message with several calls, OpenHands has several events. As in its conversation
+    memory, a masked observation becomes a user message, and the agent's message with its call is
+    removed. If that has several calls, all their messages are removed with the first masked one;
+    they no longer count, so the window reaches further back.
 
-    A line that takes the place of a very short output is longer than that: so in the originals.
+    As in the originals, the line may be longer than a very short output.
 
     Parameters
     ----------
     n
-        How many of the newest observations stay; of the newest messages, under OpenHands.
+        Number of newest observations that stay; under OpenHands, of newest messages.
     polling
-        By how many observations the mask moves at a time: between two moves the prompt only grows,
-        so the cache holds. SWE-agent only.
+        Number of observations by which the mask moves: in between the prompt only grows and stays
+        cached. SWE-agent only.
     keep_tools, remove_tools
-        Tools whose outputs are never masked, or always; the tags ``keep_output`` and
-        ``remove_output`` of SWE-agent, which has a processor that tags by the tool's name.
+        Tools whose outputs are never, or always, masked: SWE-agent's tags ``keep_output`` and
+        ``remove_output``, which a processor sets by the tool's name.
     system
-        Which system is followed.
+        ``swe-agent`` or ``openhands``.
     """
 
     does = (Act.CLEAR,)

@@ -74,15 +74,15 @@ def cleared(
 
 @dataclass(frozen=True)
 class MicroCompaction(Strategy):
-    """Clear old outputs after an hour's pause, and when they have more than 500,000 characters.
+    """Clear old outputs after a pause of an hour, and above 500,000 characters in total.
 
     After Qwen Code (0.24.4, ``microcompact.ts``). Before a turn, if the last answer is an hour old,
-    all outputs but the newest five are cleared: the cache is cold then. Otherwise, before every
-    call, they are cleared if all of them together have more than 500,000 characters, oldest first,
-    until half of that is left.
+    all outputs but the newest five are cleared, because the cache is cold. Otherwise, before every
+    call, outputs of more than 500,000 characters together are cleared, oldest first, until half of
+    that is left.
 
-    Simplified: the outputs of all tools are cleared, where Qwen Code has a list of its own; images
-    stay; a pause is measured from the start of the last request.
+    Simplified: outputs of all tools are cleared (Qwen Code has a list of tools); images stay; a
+    pause begins at the start of the last request.
 
     Parameters
     ----------
@@ -171,27 +171,26 @@ class HistorySummary(Strategy):
     """Summarise the whole history when the window is nearly full, and embed its files again.
 
     After Qwen Code (0.24.4, ``chatCompressionService.ts``, ``postCompactAttachments.ts``), which
-    has gone over from Gemini CLI's split to Claude Code's way. It is time at 85 % of the window,
-    or at 33,000 tokens below its end if that is less. Counted are the last report, the answer, and
-    an estimate of what is about to be sent. The request rides on the live prompt, with results
-    that are about to be sent, if there is room for its answer; else it has a prompt of its own.
-    What follows is the summary, an acknowledgement, the files that were touched last, and what is
-    about to be sent, with its call. After three attempts in vain it stops, until less than 23,000
-    tokens are left.
+    replaced Gemini CLI's split by Claude Code's method. The trigger is 85 % of the window, or
+    33,000 tokens less than the window if that is lower. It counts the last report, the answer, and
+    an estimate of the new messages. The request extends the live prompt, with new results, if its
+    answer fits; else it has a prompt of its own. The new prompt has the summary, an
+    acknowledgement, the last used files, and the new messages with their call. After three failures
+    it pauses until less than 23,000 tokens are left.
 
-    Simplified: by the source, not compared with answers of the program. What the log knows of
-    files stands in for reading them; images, a plan's reminder and background tasks are not put in
-    again, and many screenshots are no reason to compact; every provider is taken to share its
-    cache; what is larger by count is refused, too.
+    Written after the source, not compared with the program's answers. Simplified: contents of files
+    come from the log; images, plan reminders and background tasks are not embedded again, and many
+    screenshots do not trigger it; all providers are assumed to share the cache with the request; a
+    result that is larger by our count is discarded, too.
 
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it acts; None for what ``threshold`` says.
+        Tokens, or a share of the window, at which it acts; None to use ``threshold``.
     threshold
-        Share of the window at which it acts at the latest, 0 to 1.
+        Highest share of the window at which it acts, 0 to 1.
     files
-        How many files are embedded again, at most.
+        Maximum number of files embedded again.
     """
 
     does = (Act.SUMMARISE,)
@@ -289,17 +288,17 @@ _FORMER_SHARE, _FORMER_KEPT = 0.7, 0.3
 class QwenCode(Agent):
     """Qwen Code: near the limit, summarise the whole history and embed its files again.
 
-    After ``@qwen-code/qwen-code`` 0.24.4 (2026). Version 0.0 (``@qwen-code/qwen-code-core``
-    0.0.14, ``core/client.js``) is Gemini CLI's split with numbers of its own: at 70 % of the window
-    the older 70 % give way to a summary, which nobody verifies. Left out: a model of its own for
-    summaries, recovery of memories, and what ``history_summary`` leaves out.
+    After ``@qwen-code/qwen-code`` 0.24.4 (2026). Version 0.0 (``@qwen-code/qwen-code-core`` 0.0.14,
+    ``core/client.js``) is Gemini CLI's split with other numbers: at 70 % of the window a summary
+    replaces the older 70 %, without verification. Left out: a separate model for summaries,
+    recovery of memories, and the simplifications of ``history_summary``.
 
     Parameters
     ----------
     version
         ``0.24`` or ``0.0``.
     trigger
-        Tokens, or a share of the window, at which it compacts; None for what ``threshold`` says.
+        Tokens, or a share of the window, at which it compacts; None to use ``threshold``.
     threshold
         ``context.autoCompactThreshold``: the share of the window; version 0.0 has 0.7.
     files

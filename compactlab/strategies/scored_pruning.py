@@ -1,4 +1,4 @@
-"""Scored pruning: each old tool call is kept, shortened or dropped by a score, unsummarised."""
+"""Scored pruning: each old tool call is kept, shortened or dropped by a score."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Use(NamedTuple):
 
 
 def decide(score: Score, threshold: float) -> Action:
-    """Return what becomes of a tool use: as ``decideCall``.
+    """Decide whether a tool use is kept, cut or dropped: as ``decideCall``.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def decide(score: Score, threshold: float) -> Action:
 
 
 def uses_of(messages: Messages, recent: int) -> list[Use]:
-    """Return the uses that may go: none in the first and the newest messages, none under way."""
+    """Return the uses that may be removed: not in the first or newest messages, not pending."""
     pinned = {
         part.call_id
         for message in (*messages[:1], *messages[max(len(messages) - recent, 1) :])
@@ -86,7 +86,7 @@ def uses_of(messages: Messages, recent: int) -> list[Use]:
 def pruned(messages: Messages, actions: Mapping[str, Action], head: int) -> Messages:
     """Return messages after the actions by call id: as ``applyDecisions``.
 
-    A message that loses a call loses its thinking, too, and goes if nothing is left of it.
+    A message that loses a call also loses its thinking, and is removed if it becomes empty.
     """
     left = (_pruned(message, actions, head) for message in messages)
     return Messages(message for message in left if message is not None)
@@ -146,10 +146,10 @@ def goal_of(messages: Iterable[Message]) -> str:
 
 
 def state_of(messages: Messages, recent: int, most: int) -> str:
-    """Return what the scorer is shown: everything but results; "" if that does not fit.
+    """Return the scorer's input: everything but results; "" if it does not fit.
 
-    Where it does not fit, arguments are cut, then old texts, then old texts are left out. The
-    original does that message by message, and here it is done to all at once.
+    To fit, arguments are cut, then old texts, then old texts are removed: here in all messages at
+    once, in the original message by message.
     """
     for arguments, text in _STAGES:
         newest = len(messages) - recent
@@ -184,7 +184,7 @@ def questions_of(use: Use) -> str:
 
 
 def batches(questions: Iterable[str], room: int) -> Iterator[str]:
-    """Join questions to as few requests as have room for them: as ``batchCalls``."""
+    """Pack questions into as few requests as possible: as ``batchCalls``."""
     batch: list[str] = []
     taken = 0
     for question in questions:
@@ -206,26 +206,25 @@ class _Answer(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class ScoredPruning(Strategy):
-    """Keep, shorten or drop each old tool use by a score; no summary is written.
+    """Keep, shorten or drop each old tool use by a score, without a summary.
 
     The rule of tamaratran/fast-jev-compaction, a plug-in of Claude Code (README at 11a9519). A
-    model that only scores (Jev) is asked twice about each tool use: is the call still needed, and
-    is its result. At a threshold the use stays, or its result is cut to its beginning, or both go.
-    Texts stay as they are, and so do the first message and the newest. It acts after a turn at 60 %
-    of the window, and where Claude Code would compact by itself; if that gains less than a quarter,
-    nothing changes until the next turn, and what stands behind it may summarise
-    (``scored_pruning + full_summary``).
+    scoring model (Jev) gives two probabilities for each tool use: that the call, and that its
+    result, is still needed. If the result scores below the threshold, it is cut to its beginning;
+    if both do, the use is removed. Texts, the first message and the newest messages stay unchanged.
+    It acts after a turn at 60 % of the window, and where Claude Code would compact. If it saves
+    less than a quarter, nothing changes until the next turn, and the next strategy of a pipeline
+    may summarise (``scored_pruning + full_summary``).
 
-    The decisions are recorded answers from a file. Without a file **a stand-in decides**: BM25 of
-    call and of result for the last three things the user said, relative to the best; it is no
-    model, and says nothing about how well Jev chooses. The requests are billed either way: all that
-    was said without results (at most 25,000 tokens), with as many questions as fit, as often as it
-    takes. Jev costs 0.042 dollars per million tokens of input and nothing for output (Zuplo's page
-    on it, 2026-11-27, second-hand), less than a seventieth of what the session's own model takes
-    here by default.
+    The scores are recorded answers from a file. Without a file **a stand-in scores**: BM25 of call
+    and result for the user's last three messages, relative to the best. It is no model, and says
+    nothing about Jev's quality. The requests are billed either way: each has all messages without
+    results (at most 25,000 tokens) and as many questions as fit. Jev costs 0.042 dollars per
+    million input tokens and nothing for output (Zuplo's page on it, 2026-11-27, second-hand), less
+    than a seventieth of the session's model, which is billed by default.
 
-    Not exact: the words of the state, what is left out of a large one first, and that a compaction
-    which Claude Code makes by hand is not among the moments.
+    Not exact: the wording of the state, and the order in which a large one is cut. Manual
+    compactions are not built.
 
     Parameters
     ----------
@@ -233,22 +232,18 @@ class ScoredPruning(Strategy):
         Size at which it acts after a turn; None for 60 % of the window. Within a turn it waits
         until 33,000 tokens are free, or for this size if it is larger.
     threshold
-        Score from which on a call, or a result, stays.
-    recent
-        How many of the newest messages stay as they are.
-    head_chars
-        Characters that stay of a result that is cut.
-    min_gain
-        Share of all characters that must go; else nothing changes.
+        Minimum score at which a call, or a result, stays. recent Number of newest messages that
+        stay unchanged. head_chars Length of a cut result. min_gain Share of all characters that
+        must be saved; else nothing changes.
     max_state_tokens
         Tokens of the state, by the plug-in's estimate; if it does not fit, nothing changes.
     max_request_tokens
         Tokens of state and questions together, by the same estimate.
     answers
-        A file of recorded answers, a line of JSON for a call: ``{"id": ..., "call": 0.9,
-        "result": 0.2}``. A call without an answer stays.
+        A file of recorded answers, one JSON line per call: ``{"id": ..., "call": 0.9, "result":
+        0.2}``. A call without an answer stays.
     model
-        The model that is billed for the scores, by its name in the catalogue; "" for the session's.
+        The model billed for the scores, by its name in the catalogue; "" for the session's.
     """
 
     does = (Act.TRUNCATE, Act.CLEAR, Act.REQUEST)

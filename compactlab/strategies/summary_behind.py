@@ -43,17 +43,16 @@ class SummaryBehind(Strategy):
     """Keep the beginning of the session, and put the summary after it.
 
     After a proposal (anthropics/claude-code issue 94197, 2026-09-14): Claude Code puts the summary
-    first and what it attaches again behind it, so that some 97,000 tokens that have not changed are
-    written anew at each compaction. Its source is not public; this is the order that the issue asks
-    for, with the oldest messages of the session in the place of what is attached. A cache holds
-    beginnings. So what stays cached is what stays where it was: the front. A tail moves forward,
-    and is written again wherever the summary stands.
+    before its attachments, so some 97,000 unchanged tokens are written to the cache again at each
+    compaction. Its source is not public; this is the proposed order, with the oldest messages of
+    the session instead of attachments. A cache holds prefixes, so only the front stays cached. The
+    tail moves, and is written again in any order.
 
-    What a client put in front before anybody spoke is in the front, and the oldest messages up to
-    ``front_tokens``; a log that begins inside of a session has none. It is determined once, and
-    its end marked for the cache (``Host.mark``): without that, under providers with marks, it would
-    not be read after a compaction either. Behind it stands the summary of all that came between,
-    the summary before included, and then the newest messages. The request rides on the live prompt.
+    The front has the client's messages before the first user message, and the oldest messages up to
+    ``front_tokens``; it is empty if a log begins within a session. It is determined once, and its
+    end is marked for the cache (``Host.mark``): otherwise providers with marks would not read it
+    after a compaction. Next come a summary of the middle, including the previous summary, and the
+    newest messages. The request extends the live prompt.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ class SummaryBehind(Strategy):
         Tokens of the newest messages that stay.
     order
         Where the summary stands: ``behind`` the front, in ``front`` of it (for comparison), or
-        ``last``, behind the tail, but before what nobody has answered.
+        ``last``: after the tail, but before unanswered messages.
     mark
         Whether the end of the front is marked.
     """

@@ -1,4 +1,4 @@
-"""Users' rules: taken out of what they say, and put behind each summary that another writes."""
+"""Users' rules: extracted from their messages, and appended to each summary of another strategy."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from compactlab.strategies.mechanisms.text import spoken
 
 LEAD = "Rules that hold for all of this session:"
 RULES = "rules"
-# Words by which the paper's extractor tells rules from requests (`prompts.py` at 5485922).
+# Words by which the paper's extractor distinguishes rules from requests (`prompts.py` at 5485922).
 _LASTING = re.compile(
     r"\b(?:from now on|going forward|whenever|always|never|for the rest of (?:this|the))\b",
     re.IGNORECASE,
@@ -34,11 +34,11 @@ REQUEST = (
     "for? If that is not clear, leave it out. Leave out what is recorded already, corrections, and "
     "background. Answer as JSON, a rule a sentence, with the user's own words as evidence."
 )
-_EXAMPLES = 900  # tokens of the examples that are not here
+_EXAMPLES = 900  # tokens of the original's examples
 
 
 def lasting(message: Message) -> Iterator[tuple[str, Source]]:
-    """Yield the sentences of a message that say that they hold for longer, with their places.
+    """Yield the sentences of a message that state lasting rules, with their positions.
 
     Examples
     --------
@@ -62,26 +62,26 @@ class _Answer(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True)
 class UserRules(Strategy):
-    """Keep a list of the user's rules outside of the conversation, and show it after a summary.
+    """Keep a list of the user's rules outside the conversation, and show it after a summary.
 
     The mitigation of "Compaction Integrity" (COMPINT, arXiv 2608.11242, RQ4; its code at e21ab14):
-    after each turn of the user a small model takes out what shall hold for the session, and at each
-    compaction the list is appended to what is left. There 90 to 96 % of such rules are kept instead
-    of 17 %. It stands behind a strategy that summarises, ``full_summary + user_rules``, and puts
-    the list before what nobody has answered yet; the list of the compaction before is replaced.
+    after each user message a small model extracts lasting rules, and after each compaction the list
+    is appended to the context. In the paper 90 to 96 % of the rules are kept instead of 17 %. It
+    follows a strategy that summarises, ``full_summary + user_rules``, replaces its previous list,
+    and inserts the new one before unanswered messages.
 
-    What is taken out are recorded answers from a file, each of them billed as a request of some
-    1,000 tokens with the rules so far. Without a file **a rule stands in**: sentences with words
-    that say how long they hold ("from now on", "always", "never"); it costs nothing. Scenarios
-    avoid such words on purpose, so there it finds little.
+    The extracted rules are recorded answers from a file, each billed as a request of some 1,000
+    tokens plus the rules so far. Without a file **a stand-in extracts**: sentences with words of
+    duration ("from now on", "always", "never"); free of charge. Scenarios avoid such words on
+    purpose, so it finds little there.
 
     Parameters
     ----------
     answers
-        A file of recorded answers, a line of JSON for a message of the user:
-        ``{"id": ..., "rules": ["..."]}``.
+        A file of recorded answers, one JSON line per user message: ``{"id": ..., "rules":
+        ["..."]}``.
     model
-        The model that is billed, by its name in the catalogue; "" for the session's own.
+        The billed model, by its name in the catalogue; "" for the session's.
     """
 
     does = (Act.RETRIEVE, Act.REQUEST)
@@ -133,7 +133,7 @@ class UserRules(Strategy):
         return list(parts.values())
 
     def _taken(self, message: Message) -> Iterator[tuple[str, Source]]:
-        """Yield the recorded rules of a message; a text that stands there has its place."""
+        """Yield the recorded rules of a message; verbatim texts have their positions."""
         for text in self.recorded.get(message.id, ()):
             places = ((n, part.text.find(text)) for n, part in spoken(message))
             n, start = next(((n, at) for n, at in places if at >= 0), (-1, 0))

@@ -24,14 +24,14 @@ from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 class SlidingWindow(Strategy):
     """Send the newest messages only.
 
-    Cheap in tokens and unkind to the cache: from the moment that the window is full, the prompt
-    begins with another message at every call, so nothing of it can be read.
+    It saves tokens but defeats the cache: once the window is full, every prompt begins with another
+    message, so none of it can be read.
 
     Parameters
     ----------
     keep
-        How many messages; fewer where the first would be a result without its call, and more
-        where there would be nothing but results.
+        Number of messages; fewer if the first would be a result without its call, more if only
+        results would be left.
     """
 
     does = (Act.TRUNCATE,)
@@ -190,29 +190,28 @@ def _ends(part: Part, message: Message, place: int) -> tuple[Source, ...]:
 
 @dataclass(frozen=True)
 class PairSafeWindow(Strategy):
-    """After each turn, keep the newest messages, from a message of the user on.
+    """After each turn, keep the newest messages, from a user message on.
 
-    ``SlidingWindowConversationManager`` (strands-agents 1.62.0), exactly, in place on the
-    agent's messages. Where no message of a user is left to cut at, a call with its result behind
-    it will do; then the last words of the user are gone, as in the original. When the prompt does
-    not fit into the window of the model, the results in the oldest message with results are
-    shortened to 200 characters at either end; if they are short already, the front is cut off,
-    and two messages at least. The original's request is refused each time, and it tries again;
-    here that is one ask, in which it goes on until the prompt fits or nothing more can be done.
+    ``SlidingWindowConversationManager`` (strands-agents 1.62.0), exactly. If there is no user
+    message to cut at, it cuts at a call followed by its result; as in the original, that may lose
+    the user's last message. If the prompt exceeds the context window, the results in the oldest
+    message with results are cut to 200 characters at both ends. If they are short already, at least
+    two messages are removed from the front. The original repeats this after each refused request;
+    here it is one step, until the prompt fits or nothing more can be removed.
 
     Parameters
     ----------
     window_size
-        How many messages at most; 0 for none but the pinned ones.
+        Maximum number of messages; 0 for only the pinned ones.
     pin_first
-        How many messages at the front are pinned for good when the history is first cut.
+        Number of first messages that are pinned when the history is first cut.
     should_truncate_results
-        Whether results are shortened before anything is cut off.
+        Whether results are shortened before messages are removed.
     per_turn
         0 to look only at the end of each turn; n to look before every n-th call, too.
     trigger
-        Tokens, or a share of the window, from which on the front is cut off before a call; None
-        for never, as by default in the original, whose ``proactive_compression=True`` is 0.7.
+        Tokens, or a share of the window, from which on the front is removed before a call; None for
+        never, the original's default (``proactive_compression=True`` is 0.7).
     """
 
     does = (Act.TRUNCATE, Act.CLEAR)

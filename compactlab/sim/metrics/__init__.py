@@ -1,7 +1,7 @@
 """The figures of a run: pure functions of a trace and its conversation, in one table.
 
-Each file declares its own (:func:`compactlab.sim.metrics.metric.metric`); here the files are
-joined, in families.
+Each file declares its metrics (:func:`compactlab.sim.metrics.metric.metric`); here they are joined,
+in families.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def metrics_named(names: Iterable[str]) -> tuple[str, ...]:
     Raises
     ------
     UsageError
-        If there is neither a metric nor a family of a name.
+        If a name is neither a metric nor a family.
 
     Examples
     --------
@@ -92,5 +92,5 @@ def measure(
 
 
 def figures(data: RunData, names: Iterable[str] | None = None) -> dict[str, float | None]:
-    """Compute the figures of a run from a reading that one has."""
+    """Compute the figures of a run from its data."""
     return {name: METRICS[name].compute(data) for name in (METRICS if names is None else names)}

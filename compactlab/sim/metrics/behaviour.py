@@ -14,10 +14,10 @@ from compactlab.sim.replay.sizes import BEFORE_THE_LOG
 
 @metric("tokens", "neither", OVER_CALLS)
 def tokens_added(data: RunData) -> int:
-    """Prompt tokens that are not from the script: summaries, place-holders, blocks, notes.
+    """Prompt tokens that are not from the script: summaries, placeholders, blocks, notes.
 
     Over all calls, the tokens of prompt parts that are not from the script: summaries,
-    place-holders, recovered and recalled blocks, the turns of a memory flush. 0 for strategies that
+    placeholders, recovered and recalled blocks, the turns of a memory flush. 0 for strategies that
     only drop. This metric shows whether a strategy feeds on itself: the first version of OpenClaw's
     sidecar adds blocks that quote its blocks.
     """
@@ -28,8 +28,8 @@ def tokens_added(data: RunData) -> int:
         count = data.model(model).tokenizer.part
         return sum(count(part) for part in parts if id(part) not in texts)
 
-    # Each is counted once, as the model counts that it came to: another model's counts must not
-    # take away what this one's have put in.
+    # Each message is counted once, by the model under which it was added: a removal must subtract
+    # the same count.
     weights: dict[int, int] = {}
 
     def of(changed: tuple[Message, ...], model: str) -> int:
@@ -63,7 +63,7 @@ def calls(data: RunData) -> int:
 
 @metric("calls", "lower", OVER_CALLS)
 def rewrites(data: RunData) -> int:
-    """Calls whose prompt is not the previous one plus new messages, because of the strategy.
+    """Calls at which the strategy changed the prompt other than by appending new messages.
 
     A rewind of the script is not a rewrite.
     """
@@ -72,7 +72,7 @@ def rewrites(data: RunData) -> int:
 
 @metric("calls", "neither", OVER_CALLS)
 def compactions(data: RunData) -> int:
-    """Calls whose prompt lacks content that had been sent.
+    """Calls at which the strategy removed or shortened content that had been sent.
 
     A *compaction* is a rewrite that removes or shortens content of a message that had been sent. A
     rewind of the script is not a compaction.

@@ -27,9 +27,8 @@ def prefix_reuse(data: RunData) -> float | None:
 def tokens_rewritten(data: RunData) -> int:
     """Cache-miss tokens that the previous prompt already held.
 
-    At each call but the first: the tokens of the previous prompt less the tokens read now, at least
-    0 and at most the tokens that missed the cache now. Tokens whose stored prefix expired count,
-    because they had been paid for before.
+    At each call but the first: the tokens of the previous prompt less the tokens read now, from 0
+    to the cache-miss tokens now. Expired tokens count, because they had been paid for before.
     """
     pairs = zip(data.prompts, data.trace.steps[1:], data.cache_misses[1:], strict=False)
     return sum(
@@ -46,7 +45,7 @@ def tokens_rewritten(data: RunData) -> int:
     label="cache-write spike after compaction",
 )
 def write_spike(data: RunData) -> float | None:
-    """Cache misses of a compaction's call above the five calls before.
+    """Cache-miss tokens of a compaction's call above the median of the five calls before.
 
     At each compaction: the cache-miss tokens of its call, less the median of the cache-miss tokens
     of the five calls before (fewer at the start). A spike can be negative: if a strategy cuts at
@@ -57,23 +56,22 @@ def write_spike(data: RunData) -> float | None:
 
 @metric("tokens", "lower", "maximum over compactions", limits=SIGNED, aggregation="maximum")
 def write_spike_max(data: RunData) -> float | None:
-    """Cache misses of a compaction's call above the five calls before, at their worst."""
+    """Maximum of the cache-miss tokens of a compaction's call above the five calls before."""
     return max((peak - base for peak, base in data.spikes), default=None)
 
 
 @metric("ratio", "lower", "median over compactions whose base is not 0", aggregation="median")
 def write_spike_ratio(data: RunData) -> float | None:
-    """Cache misses of a compaction's call over those of the five calls before.
+    """Ratio of the cache-miss tokens of a compaction's call to those of the five calls before.
 
-    The cache-miss tokens divided by that median, instead of less it; left out where the median is
-    0.
+    The cache-miss tokens divided by the median of ``write_spike``; left out if the median is 0.
     """
     return _median([peak / base for peak, base in data.spikes if base])
 
 
 @metric("ratio", "lower", "maximum over compactions whose base is not 0", aggregation="maximum")
 def write_spike_ratio_max(data: RunData) -> float | None:
-    """Cache misses of a compaction's call over the five calls before, at their worst."""
+    """Maximum ratio of the cache-miss tokens of a compaction's call to the five calls before."""
     return max((peak / base for peak, base in data.spikes if base), default=None)
 
 

@@ -1,4 +1,4 @@
-"""Continuity: what the model must answer now, what it refers to, and in which order it stands."""
+"""Continuity: whether request, references and order survive in a prompt."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from compactlab.sim.metrics.recency import kept_tail, moments
 from compactlab.sim.metrics.run_data import RECENT, RunData, shared
 from compactlab.sim.metrics.structure import structural_validity
 
-# Whether what the model is to answer now is in front of it: the request, and what it asked for.
+# Whether a prompt has the content to answer: the request, and results that the model waits for.
 
-# What is left of a message in its own words. A summary may say it or may not.
+# Kinds of parts with a message's own words. A summary may or may not state the request.
 _STANDS = frozenset({"verbatim", "truncated", "recovered"})
 
 
@@ -31,26 +31,25 @@ _STANDS = frozenset({"verbatim", "truncated", "recovered"})
 def request_missing(data: RunData) -> int:
     """Calls whose prompt lacks the newest message that a person typed: a hard failure.
 
-    Only calls of the script count. The message is present if a part of the prompt that is verbatim,
-    truncated or put back comes from it. A summary of it does not count, because it may have left
-    out the request.
+    Only calls of the script count. The message is present if a verbatim, truncated or restored part
+    of the prompt comes from it. A summary does not count, because it may omit the request.
     """
     return _missing(data).requests
 
 
 @metric("calls", "lower", OVER_CALLS)
 def pending_missing(data: RunData) -> int:
-    """Calls whose prompt lacks something that the model waits for: it cannot continue.
+    """Calls whose prompt lacks a result or message that the model waits for: a hard failure.
 
     Only calls of the script count. The model waits for the results that arrived since its last
     message, and for that message itself if a call in it has no result and no person has written
-    since. Each is present if any of its parts is, verbatim, truncated or put back.
+    since. Each is present if any of its parts is, verbatim, truncated or restored.
     """
     return _missing(data).pending
 
 
 class _Missing(NamedTuple):
-    """Calls without the newest request, and calls without what is pending."""
+    """Calls without the newest request, and calls without a pending message."""
 
     requests: int
     pending: int
@@ -77,12 +76,12 @@ def _missing(data: RunData) -> _Missing:
 
 
 def _left_of(message: Message) -> set[str]:
-    """The messages of which something stands in one that a strategy made."""
+    """The messages of which a strategy's message keeps parts."""
     return {s.id for part in message.parts if part.kind in _STANDS for s in part.sources}
 
 
 class _Due(NamedTuple):
-    """Ids of what a call is to answer: the newest request, and the messages waited for."""
+    """Ids of the messages that a call answers: the newest request, and pending messages."""
 
     request: str
     waited: tuple[str, ...]
@@ -90,7 +89,7 @@ class _Due(NamedTuple):
 
 @dataclass
 class _Path:
-    """The way to here: the newest request, and all since the model last spoke, that included."""
+    """The path to a call: the newest request, and the messages from the model's last one on."""
 
     request: str = ""
     since: tuple[Message, ...] = ()
@@ -101,7 +100,7 @@ class _Path:
 
 @keep_latest
 def _due(conversation: Conversation) -> dict[str, _Due]:
-    """Of each call of a script, by the id of its answer, what it is to answer."""
+    """The messages that each call of a script answers, by the id of its answer."""
     due: dict[str, _Due] = {}
     for path, message in walked(conversation, _Path()):
         if message.call is not None:
@@ -112,7 +111,7 @@ def _due(conversation: Conversation) -> dict[str, _Due]:
 
 
 def _waited_for(since: Sequence[Message]) -> Iterator[str]:
-    """Ids of the messages that the model is waiting for, of those since it last spoke."""
+    """Ids of the messages that the model waits for, among those from its last one on."""
     results = [m for m in since if m.role == "tool"]
     yield from (message.id for message in results)
     if since and since[0].role == "assistant" and not any(m.starts_turn for m in since):
@@ -121,7 +120,7 @@ def _waited_for(since: Sequence[Message]) -> Iterator[str]:
             yield since[0].id
 
 
-# Whether what the kept tail speaks of is still introduced before it.
+# Whether identifiers in the kept tail are still introduced before it.
 
 
 @metric("share", "higher", "mean over compactions, 50 at most", label="references")
@@ -130,12 +129,11 @@ def reference_closure(data: RunData) -> float | None:
     """Share of the identifiers in the kept tail whose introduction is still in context.
 
     At a compaction, the *kept tail* is the longest common ending of prompt and log, unchanged and
-    in order, ten messages at most. Those of its *identifiers* (see below; without thinking) count
-    that an earlier message of the log also holds. An identifier is closed if it appears in the
-    prompt before the tail, in any place: a message, a summary, a place-holder, a system block. The
-    rest, up to 1, are dangling references. At most 50 compactions are evaluated, evenly spread over
-    the run; those whose tail refers to nothing do not count. Pronouns are not covered: no labels
-    say what they stand for.
+    in order, at most ten messages. Its *identifiers* (see below; without thinking) count if an
+    earlier message of the log also has them. An identifier is closed if it appears anywhere in the
+    prompt before the tail: in a message, a summary, a placeholder, a system block. The others are
+    dangling references. At most 50 compactions are evaluated, evenly spread over the run, without
+    those whose tail has no such identifiers. Pronouns are not covered, because they have no labels.
     """
     looked_at = moments(data)
     if not looked_at:
@@ -154,7 +152,7 @@ def reference_closure(data: RunData) -> float | None:
 
 
 class _Introduced:
-    """Follows a log that mostly grows, so that what was said before is not gone through again."""
+    """Follows a log that mostly grows, so that earlier messages are read only once."""
 
     def __init__(self, names: Lexicon) -> None:
         self._names = names
@@ -162,7 +160,7 @@ class _Introduced:
         self._known: set[int] = set()
 
     def among(self, tail: Messages, log: Messages) -> set[int]:
-        """The distinct identifiers of some messages that the log before them holds, too."""
+        """The distinct identifiers of some messages that also occur in the log before them."""
         same = self._log.shared(log)
         if same < len(self._log):
             same, self._known = 0, set()
@@ -171,10 +169,10 @@ class _Introduced:
         return self._known.intersection(self._names.of(tail).tolist())
 
 
-# Whether what survives stands in the order in which it was said.
+# Whether surviving parts keep their order.
 
-# What is left of a message, whole or in part. A summary stands for many at once, and what memory
-# recalls was written elsewhere.
+# Kinds of parts that belong to one message. A summary stands for many, and recalled notes were
+# written elsewhere.
 _SURVIVES = frozenset({"verbatim", "truncated", "stub", "recovered"})
 
 
@@ -189,9 +187,9 @@ _SURVIVES = frozenset({"verbatim", "truncated", "stub", "recovered"})
 def order_fidelity(data: RunData) -> float | None:
     """Kendall's tau between the order of the log and of the prompt, over the surviving parts.
 
-    At a compaction, for the parts that are verbatim, truncated, a place-holder or put back, each at
-    the position of its log message: the pairs in the log's order less the pairs in the reverse
-    order, over all pairs. 1 if all keep their order, -1 if the order is reversed. Parts of the same
+    At a compaction, for verbatim, truncated and restored parts and placeholders, each at the
+    position of its log message: the pairs in the log's order less the pairs in the reverse order,
+    over all pairs. 1 if all keep their order, -1 if the order is reversed. Parts of the same
     message have no order. Summaries are left out, because they stand for many messages at once. At
     most 50 compactions are evaluated, evenly spread over the run; those with fewer than two
     surviving parts do not count.
@@ -222,14 +220,14 @@ def _pairs(count: int) -> int:
 
 
 class _Places:
-    """Where messages stand in a log that mostly grows."""
+    """The positions of messages in a log that mostly grows."""
 
     def __init__(self) -> None:
         self._log = Messages()
         self._places: dict[str, int] = {}
 
     def of(self, prompt: Iterable[Message], log: Messages) -> list[int]:
-        """The places in the log of what survives in a prompt, in the prompt's order."""
+        """The log positions of surviving parts of a prompt, in the prompt's order."""
         same = self._log.shared(log)
         if same < len(self._log):
             same, self._places = 0, {}
@@ -254,8 +252,8 @@ _FIGURES = (structural_validity, reference_closure, forward_need, order_fidelity
 def continuity_minimum(data: RunData) -> float | None:
     """The least of structural validity, reference closure, forward need and order fidelity.
 
-    Only figures that have a value count; an order fidelity below 0 counts as 0. It is not a mean: a
-    prompt that is valid and in order, but lacks what the next action needs, is not two thirds good.
+    Only figures that have a value count; a negative order fidelity counts as 0. It is not a mean,
+    because a valid and ordered prompt without the facts for the next action is not two thirds good.
     """
     values = [value for compute in _FIGURES if (value := compute(data)) is not None]
     return max(0.0, min(values)) if values else None

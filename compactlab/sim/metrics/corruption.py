@@ -13,7 +13,7 @@ _DUE = "sum of such facts over sum of due facts, of all calls"
 _ERRORS = "errors: project's notes on metrics, section 4"
 _REVISED = "sum of such facts over sum of revised facts, of all calls"
 
-# Project's notes on metrics, sections 0.4 and 4: a damaged rule did more harm than a missing one.
+# Agents followed damaged rules less than missing ones: a damaged rule does more harm.
 MUTATED, LOST = 1.5, 1.0
 
 
@@ -21,8 +21,8 @@ MUTATED, LOST = 1.5, 1.0
 def stale(data: RunData) -> float | None:
     """Share of revised facts of which the prompt holds only an older value.
 
-    A revised fact is due and supersedes others, at each call of the script: the end of a task does,
-    too, so the states stale and resurrected count. Facts whose state is unknown are left out.
+    At each call of the script, a revised fact is due and supersedes others, as the end of a task
+    does: the states stale and resurrected count. Facts whose state is unknown are left out.
     """
     timeline = fact_timeline(data)
     revised = timeline.ledger.revised
@@ -32,9 +32,9 @@ def stale(data: RunData) -> float | None:
 
 @metric("share", "lower", _REVISED, _ERRORS)
 def conflict(data: RunData) -> float | None:
-    """Share of revised facts whose new and old value both appear, with nothing to order them.
+    """Share of revised facts whose new and old value both appear in unknown order.
 
-    Only text that is not the log's own counts: verbatim text is in the log's order.
+    Only text that is not verbatim counts, because verbatim text is in the log's order.
     """
     timeline = fact_timeline(data)
     revised = timeline.ledger.revised
@@ -49,14 +49,13 @@ def conflict(data: RunData) -> float | None:
     "own, after the cascades of MEME, arXiv 2605.12477",
 )
 def cascade(data: RunData) -> float | None:
-    """Share of dependents of a changed fact that are held unchanged, without the change.
+    """Share of dependents of a changed fact that the prompt holds without the change.
 
     A dependent is a due fact that follows, directly or through others, from a superseded fact; its
-    value dates from before the change. It counts as an error if it is verbatim or intact while none
-    of the facts that supersede the changed one is: the agent then relies on a value that it cannot
-    know to be out of date. If the change is in the prompt, too, the agent can know. A dependent
-    that has been superseded itself is no longer due, and its successor may be stale. All dependents
-    at all calls of the script count, without those whose state is unknown.
+    value dates from before the change. It is an error if it is verbatim or intact, but no fact that
+    supersedes the changed one is: the agent then relies on a value that it cannot know to be
+    outdated. A superseded dependent is no longer due; its successor may be stale. All dependents at
+    all calls of the script count, without those whose state is unknown.
     """
     timeline = fact_timeline(data)
     chains = _Chains(timeline.ledger)
@@ -73,7 +72,7 @@ def cascade(data: RunData) -> float | None:
 
 
 class _Chains:
-    """What follows from which facts, and what supersedes those."""
+    """Dependents of facts, and the facts that supersede these."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._following: dict[int, int] = defaultdict(int)
@@ -87,7 +86,7 @@ class _Chains:
         self.premises = ledger.mask(self._following)
 
     def of(self, changed: int, kept: int) -> tuple[int, int]:
-        """What follows from changed facts, and that of it whose change is not told."""
+        """The dependents of changed facts, and those whose change the prompt does not state."""
         dependents = untold = 0
         for premise in numbers(changed):
             dependents |= self._following[premise]
@@ -97,7 +96,7 @@ class _Chains:
 
 
 def _premises(ledger: Ledger, number: int) -> set[int]:
-    """The facts that one follows from, directly or through others."""
+    """The facts that a fact follows from, directly or through others."""
     waiting, seen = [*ledger.facts[number].depends_on], set()
     while waiting:
         each = ledger.number[waiting.pop()]
@@ -112,9 +111,8 @@ def deletion_leak(data: RunData) -> float | None:
     """Share of deleted facts that the prompt still holds, verbatim or intact.
 
     All pairs of a call of the script and a fact that was deleted before it, without those whose
-    state is unknown. The deletion itself may be in the prompt, too, so a strategy that keeps
-    everything has a leak of 1: the metric shows which facts should be gone, not what an agent would
-    believe.
+    state is unknown. The prompt may also hold the deletion, so a strategy that keeps everything has
+    a leak of 1: the metric does not show what an agent would believe.
     """
     timeline = fact_timeline(data)
     both = zip(timeline.moments, timeline.states, strict=True)
@@ -123,10 +121,10 @@ def deletion_leak(data: RunData) -> float | None:
 
 @metric("share", "lower", _DUE, _ERRORS, label="mutated")
 def mutation(data: RunData) -> float | None:
-    """Share of due facts that are mutated: another value, or the contrary, is stated.
+    """Share of due facts that are mutated: the prompt states another value, or the contrary.
 
-    All pairs of a call of the script and a due fact, without those whose state is unknown. What
-    asks and is stated as decided (the state presumed) counts, too.
+    All pairs of a call of the script and a due fact, without those whose state is unknown.
+    Questions that are stated as decided (the state presumed) count, too.
     """
     timeline = fact_timeline(data)
     return share((states.changed for states in timeline.states), timeline.known)
@@ -137,8 +135,8 @@ def severity(data: RunData) -> float | None:
     """Mutated facts times 1.5 and lost or key-only ones times 1.0, over due facts.
 
     All pairs of a call of the script and a due fact, without those whose state is unknown. Stale,
-    conflicting and retrievable facts have no weight. A damaged rule weighs more than a missing one,
-    because agents followed it less. The weights are a choice, not a result.
+    conflicting and retrievable facts have no weight. Mutations weigh more, because agents followed
+    damaged rules less than missing ones. The weights are a choice, not a result.
     """
     mutated = mutation(data)
     timeline = fact_timeline(data)

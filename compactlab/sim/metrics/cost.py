@@ -16,7 +16,7 @@ _BREAK_EVEN = "break-even turns, as the project's notes on metrics define them"
 _KVLEAK = "dead writes of kvleak 0.12"
 _LOST = "premium of a rebuild, as several tools compute it, on cache-miss tokens"
 
-# What a replay costs: money, and tokens by billing class.
+# The cost of a replay: money, and tokens by billing class.
 
 
 @metric("USD", "lower", OVER_REQUESTS, _ANTHROPIC, label="cost")
@@ -24,8 +24,7 @@ def cost_usd(data: RunData) -> float:
     """Cost of all requests: calls and summary calls.
 
     Tokens of each billing class times the price of that class, at the date of the call and for the
-    size of its whole prompt, from genai-prices. A call without a time is priced at the newest
-    prices of the list.
+    size of its whole prompt, from genai-prices. A call without a time has the newest prices.
     """
     return math.fsum(data.costs) + side_cost_usd(data)
 
@@ -67,11 +66,11 @@ def cost_output_usd(data: RunData) -> float:
 
 @metric("USD", "neither", OVER_REQUESTS)
 def recorded_usd(data: RunData) -> float | None:
-    """Cost that the log itself bills: what ``compactlab audit`` says of the session.
+    """Cost by the log's own usage, as ``compactlab audit`` reports it.
 
-    All its requests, with those for compactions and those beside its answers. Output that was
-    counted before an answer had ended is counted by its text. Only where the recorded models are
-    replayed, every call has its usage, and every request a price.
+    It covers all requests, including compactions and side requests. If output was counted before an
+    answer had ended, it is counted by its text. It has a value only if the recorded models are
+    replayed, every call has usage, and every request a price.
     """
     if not _is_recorded(data):
         return None
@@ -88,7 +87,7 @@ def recorded_usd(data: RunData) -> float | None:
 
 @metric("USD", "neither", OVER_CALLS)
 def recorded_input_usd(data: RunData) -> float | None:
-    """Cost of the log's own prompts: what the deviation of a replay is measured by."""
+    """Cost of the log's own prompts, the reference for the deviation of a replay."""
     if not _is_recorded(data):
         return None
     calls = {message.id: message.call for message in data.conversation.calls}
@@ -111,7 +110,7 @@ def _is_recorded(data: RunData) -> bool:
 
 @metric("tokens", "neither", "sum over records")
 def tokens_passed_over(data: RunData) -> int:
-    """Tokens that the log counts in records that were not understood: its bill lacks them."""
+    """Tokens in unknown records of the log, which the bill lacks."""
     return sum(each.tokens for each in data.conversation.passed_over)
 
 
@@ -135,7 +134,7 @@ def tokens_cache_write(data: RunData) -> int:
 
 @metric("tokens", "neither", OVER_REQUESTS, _ANTHROPIC)
 def tokens_output(data: RunData) -> int:
-    """Tokens that the model wrote."""
+    """Output tokens of the model."""
     return data.usage.output
 
 
@@ -157,8 +156,7 @@ def avoidable_cost_usd(data: RunData) -> float:
     and size. Each token is priced in the class it was billed in. In a prompt, tokens written for an
     hour come first, then tokens written for five minutes, then tokens that are not written. This
     amount would have been saved if no entry had expired, no content had moved, and the strategy had
-    made no requests of its own. 0 where the provider stores nothing, because nothing could have
-    been read there.
+    made no requests of its own. 0 if the provider has no cache.
     """
     return math.fsum(data.avoidable_costs)
 
@@ -183,12 +181,12 @@ def tokens_summary(data: RunData) -> int:
 def tokens_dead_writes(data: RunData) -> int:
     """Never-read cache writes: tokens written to the cache that no later request reads.
 
-    A write of call *k* is live up to the largest prefix that any later request *j*, a side call or
-    not, reads: the maximum, over all *j* to the same model, of the smaller of the tokens that *j*
-    reads and the prefix that the prompts of *k* and *j* share. The rest is never read. The last
-    write of a session is always never read. A rewind to an older branch makes its writes live again
-    if it reads them. Tokens that expired unread, were written again and then read count as read: it
-    is the same text, and its second price has the cause ``ttl_expired``.
+    A write of call *k* is live up to the largest prefix that any later call or side call *j* reads:
+    the maximum, over all *j* to the same model, of the smaller of the tokens that *j* reads and the
+    prefix that the prompts of *k* and *j* share. The rest is never read. The last write of a
+    session is always never read. A rewind to an older branch makes its writes live if it reads
+    them. Tokens that expired, were written again and then read count as read: the text is the same,
+    and the second write has the cause ``ttl_expired``.
     """
     return sum(data.dead)
 
@@ -197,7 +195,8 @@ def tokens_dead_writes(data: RunData) -> int:
 def dead_writes_usd(data: RunData) -> float:
     """Cost of never-read cache writes above sending the tokens uncached.
 
-    The cost above the plain input price, because the tokens would have been sent in any case.
+    Only the cost above the plain input price counts, because the tokens would have been sent
+    anyway.
     """
     both = zip(data.requests, data.dead, strict=True)
     return math.fsum(data.above_input(request, dead) for request, dead in both)
@@ -205,7 +204,7 @@ def dead_writes_usd(data: RunData) -> float:
 
 @metric("USD", "lower", "sum over compactions", _LOST, limits=SIGNED)
 def spike_avoidable_cost_usd(data: RunData) -> float:
-    """Cache waste of compactions' calls that the strategy caused.
+    """Cache waste at compactions, as far as the strategy caused it.
 
     At each compaction's call, the part of ``avoidable_cost_usd`` whose cause is the change of the
     prompt (``compaction``, ``history_edit``, ``system_changed``): the summary, and all content that
@@ -223,12 +222,12 @@ def break_even_calls(data: RunData) -> float | None:
     For each compaction: its avoidable cost (see ``spike_avoidable_cost_usd``) plus the cost of the
     summaries requested since the previous compaction, divided by its saving per call. *Saved per
     call*: the previous prompt with all messages added to the log since, less the new prompt, at the
-    read price of each call from the compaction's own to the last before the next compaction (at the
-    input price, where nothing is stored); the mean of these. Two savings are not counted, so
-    break-even is rather too late than too early: the higher cost of a larger prompt when it
-    expires, and when it enters a more expensive tier. Thinking of earlier turns that the model
-    itself drops at that call counts as removed, although it would have been dropped anyway.
-    Infinite if nothing is saved (null in JSON and CSV).
+    read price (without a cache, the input price); the mean over the calls from the compaction's own
+    to the last before the next compaction. Two savings are not counted, so break-even is rather too
+    late than too early: the higher cost of a larger prompt when it expires, and when it enters a
+    more expensive tier. Thinking of earlier turns that the model drops at that call counts as
+    removed, although it would have been dropped anyway. Infinite if nothing is saved (null in JSON
+    and CSV).
     """
     return median(each.break_even for each in data.paybacks) if data.paybacks else None
 
@@ -237,8 +236,7 @@ def break_even_calls(data: RunData) -> float | None:
 def paid_back(data: RunData) -> float | None:
     """Share of the compactions that break even before the next one.
 
-    A compaction *pays back* if at least as many calls follow, its own included, as it needs to
-    break even. Strategies that cut at every call never pay back: each cut is judged by one call
-    only.
+    A compaction *pays back* if it breaks even within the calls before the next one, including its
+    own. Strategies that cut at every call never pay back, because each cut has only one call.
     """
     return fmean(each.paid for each in data.paybacks) if data.paybacks else None

@@ -1,4 +1,4 @@
-"""Decoys, facts that the script never states: how much of what is kept may be chance."""
+"""Decoys, facts that the script never states: how many facts are kept by chance."""
 
 from __future__ import annotations
 
@@ -22,11 +22,10 @@ _NOTES = "chance correction: project's notes on metrics, section 4"
 
 @shared
 def decoys_said(data: RunData) -> list[int]:
-    """Of each step, the decoys that its prompt says, as bits.
+    """The decoys that each step's prompt states, as bits.
 
-    A decoy has no origin, so any part may say it. Only parts that are not verbatim are asked: a
-    fact whose words stand there as they were said is found by where they come from, and chance has
-    no hand in it; other words make a fact intact, and these may do so by chance.
+    A decoy has no origin, so any part may state it. Only parts that are not verbatim are checked:
+    verbatim facts are known by their origin, not by their words, so chance plays no part.
     """
     ledger = data.ledger
     if not ledger.decoys:
@@ -48,7 +47,7 @@ def decoys_said(data: RunData) -> list[int]:
 
 
 class _Ear:
-    """Hears decoys in what a strategy has made."""
+    """Finds decoys in messages that a strategy made."""
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
@@ -60,17 +59,17 @@ class _Ear:
         self._known: dict[int, tuple[Message, int]] = {}
 
     def message(self, message: Message) -> int:
-        """The decoys that a message says."""
+        """The decoys that a message states."""
         if self._ledger.messages.get(message.id) is message:
             return 0
         known = self._known.get(id(message))
         if known is None:
-            # The message is held too: an id may be given again once its object is gone.
+            # The message is stored, too, because the id of a deleted object may be reused.
             known = self._known[id(message)] = message, self.parts(message.parts)
         return known[1]
 
     def parts(self, parts: Iterable[Part]) -> int:
-        """The decoys that parts say."""
+        """The decoys that parts state."""
         bits = 0
         for part in parts:
             if part.kind != "verbatim" and part.text:
@@ -90,15 +89,15 @@ class _Ear:
 
 
 def _names(fact: Fact) -> list[str]:
-    """What a text must hold, one of them, to say a fact."""
+    """Strings of which a text must contain one to state a fact."""
     names = [name for name in (fact.key, *fact.aliases) if name]
     return [normal(name) for name in names or (fact.value, *fact.variants)]
 
 
-# How much of what is kept may be chance.
+# Corrections for chance.
 
-# Project's notes on metrics, section 4: from where on chance is corrected for, and from where on a
-# run is invalid because values are too easy to guess.
+# Shares of decoys found above which chance is corrected for, and above which a run is invalid
+# because its values are too easy to guess.
 CORRECTED, INVALID = 0.005, 0.05
 
 
@@ -126,7 +125,7 @@ def amnesia_corrected(data: RunData) -> float | None:
     """Amnesia (mean over types) corrected for chance.
 
     ``amnesia / (1 - decoys_found)``, at most 1. That is 1 - R* with R* = (R - c) / (1 - c), where R
-    is 1 - ``amnesia`` and c ``decoys_found``. It has a value where c is above 0.5 %; below, no
+    is 1 - ``amnesia`` and c ``decoys_found``. It has no value if c is at most 0.5 %: then no
     correction is needed.
     """
     chance, forgotten = decoys_found(data), amnesia(data)

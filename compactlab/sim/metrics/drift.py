@@ -32,11 +32,11 @@ def drift_words(data: RunData) -> float | None:
     """Change of the words of the context at a compaction: one less their cosine.
 
     *Before* is the previous prompt with all messages added to the log since; *after* is the prompt
-    of the compaction's call. System blocks are in both, thinking in none. Words are runs of
+    of the compaction's call. Both have the system blocks, neither has thinking. Words are runs of
     letters, digits and underscores in lower case. A word's weight is its count times its inverse
-    document frequency: ln((1 + n) / (1 + k)) + 1, if k of the n messages of the script hold it,
-    rounded to tenths. 0 if nothing moved, 1 if no word is left. Every removal raises it, so neither
-    direction is good. At most 50 compactions are evaluated, evenly spread over the run.
+    document frequency: ln((1 + n) / (1 + k)) + 1, if k of the n messages of the script have it,
+    rounded to tenths. 0 if nothing changed, 1 if no word is left. Every removal raises it, so
+    neither direction is good. At most 50 compactions are evaluated, evenly spread over the run.
     """
     return _mean(drift.words for drift in _drifts(data))
 
@@ -46,15 +46,15 @@ def drift_identifiers(data: RunData) -> float | None:
     """Change of the identifiers at a compaction: their Jensen-Shannon divergence.
 
     The distributions are of *identifiers* (see below), each weighted by the number of parts that
-    hold it, over the same contexts as ``drift_words``; to the base 2. 0 if they are equal, 1 if
-    they share nothing.
+    have it, over the same contexts as ``drift_words``, to the base 2. 0 if they are equal, 1 if
+    they are disjoint.
     """
     return _mean(drift.names for drift in _drifts(data))
 
 
 @metric("share", "neither", _OF_SOME, _LIN)
 def drift_tools(data: RunData) -> float | None:
-    """Change of the tools that the context calls at a compaction: the same divergence."""
+    """Change of the called tools at a compaction: their Jensen-Shannon divergence."""
     return _mean(drift.tools for drift in _drifts(data))
 
 
@@ -107,7 +107,7 @@ def _diverged(was: Numbers, now: Numbers) -> float:
 
 def divergence(counts: Iterable[tuple[int, int]]) -> float:
     """Jensen-Shannon divergence of two distributions, to the base 2."""
-    # Many things are counted alike; and what fsum adds may come in any order.
+    # Many counts are equal; and the result of fsum does not depend on the order.
     alike = Counter(counts)
     here = sum(one * times for (one, _), times in alike.items())
     there = sum(other * times for (_, other), times in alike.items())
@@ -131,18 +131,18 @@ Numbers = NDArray[np.int64]
 NOTHING: Numbers = np.zeros(0, dtype=np.int64)
 
 _WORD = re.compile(r"\w+")
-# Numbers that a lexicon remembers by message, 8 bytes each; the array takes as much as some more.
+# Maximum numbers that a lexicon caches by message, 8 bytes each, plus the overhead of arrays.
 _REMEMBERED, _ITSELF = 4_000_000, 40
 
 
 class Lexicon:
-    """What is found in parts, numbered in the order in which it was found."""
+    """Terms in parts, numbered in the order of their discovery."""
 
     def __init__(self, find: Callable[[Part], Collection[str]]) -> None:
         self._find = find
         self._numbers: dict[str, int] = {}
-        # The message is held too: an id may be given again once its object is gone. All are
-        # forgotten when they grow too many.
+        # The message is stored, too, because the id of a deleted object may be reused. The cache is
+        # cleared when it is full.
         self._known: dict[int, tuple[Message, Numbers]] = {}
         self._size = 0
 
@@ -150,13 +150,13 @@ class Lexicon:
         return len(self._numbers)
 
     def of(self, messages: Iterable[Message]) -> Numbers:
-        """Numbers of what messages hold, as often as they hold it."""
+        """The numbers of all terms in messages, with repetitions."""
         known = self._known
         vectors = [(known.get(id(m)) or self._learn(m))[1] for m in messages]
         return np.concatenate(vectors) if vectors else NOTHING
 
     def of_parts(self, parts: Iterable[Part]) -> Numbers:
-        """Numbers of what parts hold, as often as they hold it."""
+        """The numbers of all terms in parts, with repetitions."""
         numbers = self._numbers
         words = [word for part in parts for word in self._find(part)]
         for word in dict.fromkeys(words):
@@ -165,7 +165,7 @@ class Lexicon:
         return np.array([*map(numbers.__getitem__, words)], dtype=np.int64)
 
     def counts(self, numbers: Numbers) -> Numbers:
-        """How often each number occurs."""
+        """The number of occurrences of each term."""
         return np.bincount(numbers, minlength=len(self))
 
     def _learn(self, message: Message) -> tuple[Message, Numbers]:
@@ -179,29 +179,29 @@ class Lexicon:
 
 
 class Terms:
-    """The lexicons of a conversation; what is thought is in none."""
+    """The lexicons of a conversation, without thinking."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._messages = conversation.messages
-        # Identifiers count once a part, words and tools as often as they are there.
+        # Identifiers count once per part, words and tools at each occurrence.
         self.names = Lexicon(lambda part: identifiers(_text_of(part)))
         self.words = Lexicon(lambda part: _WORD.findall(_text_of(part).lower()))
         self.tools = Lexicon(lambda part: [part.name] if part.type == "tool_call" else [])
 
     def weights(self) -> Numbers:
-        """How much each word tells, squared: its inverse document frequency, in tenths.
+        """The squared weight of each word: its inverse document frequency, in tenths.
 
-        ln((1 + n) / (1 + k)) + 1 for a word that k of the script's n messages hold. Whole numbers
-        of tenths, so that sums of them are exact and the same on every machine.
+        ln((1 + n) / (1 + k)) + 1 for a word in k of the script's n messages. Tenths are whole
+        numbers, so sums are exact and equal on every machine.
         """
         holders, of_holders = self._frequencies
-        new = len(self.words) - holders.size  # words that no message of the script holds
+        new = len(self.words) - holders.size  # words in no message of the script
         weights: Numbers = of_holders[np.concatenate([holders, np.zeros(new, dtype=np.int64)])]
         return weights
 
     @cached_property
     def _frequencies(self) -> tuple[Numbers, Numbers]:
-        """How many messages hold each word, and what a word weighs by how many hold it."""
+        """The number of messages with each word, and the weight of a word by that number."""
         holders: Counter[int] = Counter()
         for message in self._messages:
             holders.update({*self.words.of([message]).tolist()})
@@ -217,12 +217,12 @@ def _text_of(part: Part) -> str:
 
 @keep_latest
 def terms_of(conversation: Conversation) -> Terms:
-    """The terms of a conversation; those of the last one asked for are kept."""
+    """The terms of a conversation; those of the last one are cached."""
     return Terms(conversation)
 
 
 class Context:
-    """Counts what stands in a context that is looked at again: only what changed is counted."""
+    """Counts the terms of a changing context; only changes are counted."""
 
     def __init__(self, *lexicons: Lexicon) -> None:
         self._lexicons = lexicons
@@ -232,7 +232,7 @@ class Context:
         self._always: list[Numbers] = [NOTHING for _ in lexicons]
 
     def become(self, messages: Sequence[Message], system: tuple[Part, ...]) -> list[Numbers]:
-        """How often each number occurs in messages and system blocks, by lexicon."""
+        """Update to messages and system blocks; return the counts by lexicon."""
         old, new = list(self._messages), list(messages)
         gone, come = without(old, new), without(new, old)
         self._messages = new

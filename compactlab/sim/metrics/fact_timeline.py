@@ -21,21 +21,21 @@ from compactlab.sim.facts.tracker import Counts
 from compactlab.sim.metrics.run_data import RunData, shared
 from compactlab.sim.replay.trace import Step
 
-# How long ago facts were stated, at each call of a script, by any clock.
+# The ages of facts at each call of a script, by any clock.
 
 
 class Age(NamedTuple):
-    """What is recent at a call."""
+    """The recent facts at a call."""
 
-    now: int  # what the clock shows
-    recent: tuple[int, ...]  # for each limit, the facts last stated less than so long ago
-    # Facts that are due for the first time, and what the clock showed when they were stated.
+    now: int  # the clock's time
+    recent: tuple[int, ...]  # for each limit, the facts with a lower age
+    # Facts that are due for the first time, and the time of their statement.
     began: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True)
 class Ages:
-    """What is recent at each of some calls.
+    """The recent facts at each of some calls.
 
     Examples
     --------
@@ -50,12 +50,12 @@ class Ages:
     at: Sequence[Age]
 
     def within(self, limit: int) -> list[int]:
-        """At each call, the facts last stated less than so long ago, by one of the limits."""
+        """At each call, the facts with an age below one of the limits."""
         index = self.limits.index(limit)
         return [age.recent[index] for age in self.at]
 
     def between(self, low: int, high: int | None) -> list[int]:
-        """At each call, those last stated so long ago or longer, and less than that other limit."""
+        """At each call, the facts with an age from one limit to below another."""
         younger = self.within(low) if low else [0] * len(self.at)
         if high is None:
             return [~young for young in younger]
@@ -68,9 +68,9 @@ def ages(
     said: Callable[[Message], int] | None = None,
     asked: Mapping[str, int] | None = None,
 ) -> dict[str, Age]:
-    """Tell the ages of facts at each call of a script.
+    """Compute the ages of facts at each call of a script.
 
-    A rewind turns the clock back as well.
+    A rewind also turns the clock back.
     """
     walk = _Walk(ledger, limits)
     by_message: dict[str, Age] = {}
@@ -87,7 +87,7 @@ def ages(
 
 @dataclass
 class _Path:
-    """The way to here, which a rewind goes back on: when which facts were stated."""
+    """The times of statements on the path to a call; a rewind shortens the path."""
 
     now: int = 0
     heard: int = 0
@@ -103,7 +103,7 @@ class _Walk:
     def __init__(self, ledger: Ledger, limits: Sequence[int]) -> None:
         self.ledger, self._limits = ledger, limits
         self._facts = (1 << len(ledger.facts)) - 1
-        # The bits of origins of which only all together state a fact.
+        # The bits of origins that only state a fact together.
         self._pieces = {
             place: number
             for number, (first, length) in ledger.wholes.items()
@@ -113,12 +113,12 @@ class _Walk:
         self.turn(_Path())
 
     def turn(self, path: _Path) -> None:
-        """Go on from somewhere else."""
+        """Continue from another message."""
         self.path = path
         self._windows = [_Window(path, limit) for limit in self._limits]
 
     def hear(self, id: str) -> None:
-        """A message has been said."""
+        """Add a message."""
         bits, path = self.ledger.verbatim.get(id, 0), self.path
         if not bits:
             return
@@ -130,14 +130,14 @@ class _Walk:
             path.first[self._pieces.get(index, index)] = path.now
 
     def _stated(self, bits: int) -> int:
-        """The facts that origins are of."""
+        """The facts that origins state."""
         facts = bits & self._facts
         for index in numbers(bits & ~self._facts):
             facts |= 1 << self._pieces[index]
         return facts
 
     def age(self, answer: str) -> Age:
-        """A call is made."""
+        """Return the recent facts at a call."""
         new = self.ledger.moments[answer].due & ~self._known
         self._known |= new
         began = tuple((number, self.path.first[number]) for number in numbers(new))
@@ -146,7 +146,7 @@ class _Walk:
 
 
 class _Window:
-    """The facts that were stated within a time, as the time goes on."""
+    """The facts stated within a moving window of time."""
 
     def __init__(self, path: _Path, limit: int) -> None:
         self._path, self._limit = path, limit
@@ -155,7 +155,7 @@ class _Window:
         self._facts = 0
 
     def move(self) -> int:
-        """Let in what has been stated, let out what was too long ago, and say what is left."""
+        """Add new statements, remove those that are too old, and return the facts."""
         times, oldest = self._path.times, self._path.now - self._limit
         first, last = self._first, self._next
         while self._next < len(times):
@@ -169,7 +169,7 @@ class _Window:
         return self._facts
 
 
-# Limits of ages: project's notes on metrics, section 4, age curve and IA@k. Rounds: the first six.
+# Limits of ages, for the age curve and IA@k. Rounds: the first six.
 TOKENS = (1_000, 4_000, 16_000, 64_000)
 TURNS = (1, 2, 5, 10, 20, 100)
 ROUNDS = (1, 2, 3, 4, 5, 6)
@@ -179,31 +179,31 @@ ROUNDS = (1, 2, 3, 4, 5, 6)
 class FactTimeline:
     """The calls of the script and the states of facts in their prompts; sets of facts are bits.
 
-    What an agent does beside the script, to get back what it has forgotten, is not among them.
+    The recovery calls of a closed loop are not among them.
     """
 
     ledger: Ledger
     steps: Sequence[Step]
     states: Sequence[States]
     memory: Sequence[int]  # the facts that the agent's memory holds
-    # At each call, the compactions since the call before, its own among them.
+    # At each call, the compactions since the previous call, including its own.
     rounds_made: Sequence[int]
-    tokenizer: Tokenizer  # of the model of the first call: by it the log is measured
+    tokenizer: Tokenizer  # of the first call's model; it measures the log
 
     @cached_property
     def moments(self) -> list[Moment]:
-        """What the script says of the facts at each call."""
+        """The labels of the facts at each call."""
         moments = self.ledger.moments
         return [moments[step.answer] for step in self.steps]
 
     @cached_property
     def due(self) -> list[int]:
-        """The facts that should be known: stated, and not superseded, deleted or over."""
+        """The facts that should be known: stated, and not superseded, deleted or expired."""
         return [moment.due for moment in self.moments]
 
     @cached_property
     def known(self) -> list[int]:
-        """Those due facts of which it can be told whether they are there."""
+        """The due facts whose state is known."""
         return [
             moment.due & ~states.unknown if states.unknown else moment.due
             for moment, states in zip(self.moments, self.states, strict=True)
@@ -216,7 +216,7 @@ class FactTimeline:
 
     @cached_property
     def within_reach(self) -> list[int]:
-        """Those, and the retrievable ones."""
+        """The kept and the retrievable facts."""
         return [
             kept | states.retrievable if states.retrievable else kept
             for kept, states in zip(self.kept, self.states, strict=True)
@@ -224,14 +224,14 @@ class FactTimeline:
 
     @cached_property
     def needed(self) -> list[int]:
-        """The facts that each call uses, of which it can be told whether they are there."""
+        """The facts with a known state that each call uses."""
         return [
             moment.needed & ~states.unknown if states.unknown else moment.needed
             for moment, states in zip(self.moments, self.states, strict=True)
         ]
 
     def amnesia(self, held: Sequence[int], due: Sequence[int]) -> float | None:
-        """Mean over types of the share of due facts, all calls together, that are not held."""
+        """Share of due facts that are not held, over all calls, as the mean over types."""
         whole, retained = self._joined(due), self._joined(map(and_, held, due))
         counts = (
             ((whole & kind).bit_count(), (retained & kind).bit_count()) for kind in self._kinds
@@ -240,7 +240,7 @@ class FactTimeline:
         return fmean(lacks) if lacks else None
 
     def _joined(self, sets: Iterable[int]) -> int:
-        """The sets of facts of all calls, one behind the other, as one: to be counted at once."""
+        """The concatenated sets of facts of all calls, to be counted at once."""
         size = len(self.ledger.facts) // 8 + 1
         return int.from_bytes(b"".join([each.to_bytes(size, "little") for each in sets]), "little")
 
@@ -256,7 +256,7 @@ class FactTimeline:
 
     @cached_property
     def turns(self) -> Ages:
-        """Ages in turns of the user that began since."""
+        """Ages in user turns that began since."""
         return self._ages(TURNS, _ages_in_turns(self.ledger))
 
     @cached_property
@@ -271,7 +271,7 @@ class FactTimeline:
 
 @shared
 def fact_timeline(data: RunData) -> FactTimeline:
-    """What became of the facts in a replay."""
+    """The states of the facts in a replay."""
     steps, known_states = data.trace.steps, []
     rounds_made, waiting = [], 0
     for index, step in enumerate(steps):
@@ -291,13 +291,13 @@ def fact_timeline(data: RunData) -> FactTimeline:
 
 
 def share(some: Iterable[int], whole: Sequence[int]) -> float | None:
-    """How much of sets of facts lies in others, all calls together; None if they are empty."""
+    """The share of sets of facts that is in others, over all calls; None if they are empty."""
     count = sum(map(int.bit_count, whole))
     return sum(map(int.bit_count, map(and_, some, whole))) / count if count else None
 
 
 def lack(some: Iterable[int], whole: Sequence[int]) -> float | None:
-    """How much of sets of facts does not lie in others; None if they are empty."""
+    """The share of sets of facts that is not in others; None if they are empty."""
     count = sum(map(int.bit_count, whole))
     common = sum(map(int.bit_count, map(and_, some, whole)))
     return (count - common) / count if count else None

@@ -12,7 +12,7 @@ from compactlab.sim.replay.trace import SideCall
 
 _SIGNET = "Signet specification, section 6.4"
 
-# Whether memory was flushed before each compaction, how near to it, and what users were shown.
+# Whether memory was flushed before each compaction, how close to it, and the text shown to users.
 
 
 @metric("share", "higher", "mean over compactions", _SIGNET, label="flushed")
@@ -22,9 +22,9 @@ def flushed_compactions(data: RunData) -> float | None:
     A *flush* is an extra turn before a compaction, in which the agent writes its memory; the Signet
     specification (6.4.1) demands one each time. A *cycle* is the time between two compactions of
     the session's view; compactions for a single turn or request do not end it. The metric is the
-    share of compactions whose cycle has a flush. None where nothing was compacted, and for
-    strategies that promise no flush. A reminder in the summary request promises a flush that never
-    happens (0). A mechanism that cannot be observed from outside has no value.
+    share of compactions whose cycle has a flush. None without compactions, and for strategies that
+    promise no flush. A reminder in the summary request promises a flush that never happens (0).
+    Mechanisms that cannot be observed have no value.
     """
     margins = _margins(data)
     asked = data.trace.header.flushes or _flushes(data)
@@ -47,12 +47,12 @@ def flush_margin(data: RunData) -> float | None:
 
 @metric("tokens", "lower", "sum over flushes", _SIGNET)
 def flush_heard(data: RunData) -> int | None:
-    """Tokens of the answers to flushes that the user was shown.
+    """Tokens of the answers to flushes that the user sees.
 
     A flush must be invisible to the user, so this must be 0. It counts the rest of the agent's
     answers after the client has processed the token for silence, by the rules of its version. Most
-    summarisers answer with the token alone; ``lossy`` says more with the chance ``audible``. None
-    without a flush.
+    summarisers answer only with the token; ``lossy`` answers with more with the probability
+    ``audible``. None without a flush.
     """
     flushes = _flushes(data)
     return sum(call.heard for call in flushes) if flushes else None
@@ -63,10 +63,10 @@ def _flushes(data: RunData) -> list[SideCall]:
 
 
 def _margins(data: RunData) -> list[int | None]:
-    """For each compaction: by how much the prompt grew from the flush on; None without a flush.
+    """The growth of the prompt from the flush to each compaction; None without a flush.
 
-    What happened between two compactions has the same cycle number; going back in the script may
-    take compactions back, and then a number occurs again.
+    Events between two compactions have the same cycle number; a rewind may revert compactions, so a
+    number may occur again.
     """
     margins: list[int | None] = []
     first: dict[int, int] = {}
@@ -89,8 +89,7 @@ def _margins(data: RunData) -> list[int | None]:
 
 # The facts that a flush wrote into memory before the compaction.
 
-# What is worth keeping before a compaction, after section 6.4.3 of the Signet specification, by
-# the types of facts that it is made of.
+# Topics worth keeping (section 6.4.3 of the Signet specification), by types of facts.
 TOPICS: dict[str, tuple[str, tuple[FactType, ...]]] = {
     "decisions": ("decisions", ("decision",)),
     "user": ("facts about the user (preferences, entities)", ("preference", "entity")),
@@ -101,10 +100,10 @@ TOPICS: dict[str, tuple[str, tuple[FactType, ...]]] = {
 
 @shared
 def _flushed(data: RunData) -> list[bool]:
-    """Of each call of the script, whether a compaction with a flush in its cycle came before it.
+    """Whether a compaction with a flush in its cycle came before each call of the script.
 
-    What happens between two compactions has the same cycle number, and a step that has a higher
-    one than the step before comes after a compaction.
+    Steps between two compactions have the same cycle number; a step with a higher number than the
+    previous one follows a compaction.
     """
     flushed: set[int] = set()
     cycle, waiting = 0, False
@@ -129,9 +128,9 @@ def _flushed(data: RunData) -> list[bool]:
 def _reached(data: RunData, kinds: tuple[FactType, ...]) -> float | None:
     """Share of {} in memory when a compaction followed a flush.
 
-    Facts of those types that are due at the first call of the script after a compaction with a
-    flush in its cycle; the share that a note in memory holds by then, verbatim or intact. All such
-    compactions together.
+    Of the facts of those types that are due at the first call of the script after a compaction with
+    a flush in its cycle, the share that a note in memory then holds, verbatim or intact. All such
+    compactions are summed.
     """
     timeline = fact_timeline(data)
     facts = 0

@@ -1,4 +1,4 @@
-"""Whether what the next recorded actions need is still in context: FNC@k, without labels."""
+"""Whether words that the next recorded actions need are still in context: FNC@k, without labels."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ _AHEAD = (
 def forward_need(data: RunData, actions: int = 5) -> float | None:
     """Share of the words that the next {}, and that had appeared, in context.
 
-    For each call of the script: the *words* (see below) that the next recorded actions (this call's
-    answer and those after it; so many as the name says, five by default) use and that had appeared
-    before the call, and the share of these words in the prompt. Summed over calls: all words
-    present over all words used (FNC@k). It needs no labels. A word that is in a prompt by chance
-    counts, so compare it with ``random_keep`` and ``keep_none``.
+    For each call of the script: the *words* (see below) that had appeared before the call and that
+    the next recorded actions use (this call's answer and later ones; the name has their number,
+    five by default). The metric is the share of these words in the prompt, summed over calls
+    (FNC@k). It needs no labels. Words may be in a prompt by chance, so compare it with
+    ``random_keep`` and ``keep_none``.
     """
     return _covered(data)[actions]
 
 
 @shared
 def _covered(data: RunData) -> dict[int, float | None]:
-    """By how many actions are looked ahead, the share in context."""
+    """The share in context, by the number of actions to look ahead."""
     needs = forward_needs(data.conversation)
     wanted, lacking = dict.fromkeys(AHEAD, 0), dict.fromkeys(AHEAD, 0)
-    held = [0] * needs.size  # how often each word stands in the prompt
+    held = [0] * needs.size  # occurrences of each word in the prompt
     system: tuple[Part, ...] = ()
 
     def count(numbers: Iterable[int], times: int) -> None:

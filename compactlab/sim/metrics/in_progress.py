@@ -1,4 +1,4 @@
-"""What becomes of work in progress: open loops, instructions, tasks, agents, questions."""
+"""Work in progress: open loops, instructions, tasks, agents, questions."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def _instruction(data: RunData, polarity: Literal["must", "must_not"]) -> float 
 
 @metric("share", "lower", _DUE, _OWN)
 def resurrected_rate(data: RunData) -> float | None:
-    """Share of finished tasks that the prompt asks for without saying that they are finished.
+    """Share of finished tasks that the prompt requests without stating that they are finished.
 
     All pairs of a call of the script and a due fact of type ``done``, without those whose state is
-    unknown; the share in the state resurrected: the task that it supersedes is stated, verbatim or
-    in other words, and the end of it is not. A task of which nothing is left is forgotten, and not
-    resurrected. In the closed loop, a call that needs such a fact may do the work again (``misuse``
-    of `compactlab.sim.replay.recovery`).
+    unknown; the share in the state resurrected: the prompt states the superseded task, verbatim or
+    in other words, but not its end. A task without any trace is forgotten, not resurrected. In the
+    closed loop, a call that needs such a fact may do the work again (``misuse`` of
+    `compactlab.sim.replay.recovery`).
     """
     timeline = fact_timeline(data)
     finished = timeline.ledger.finished
@@ -71,12 +71,11 @@ def resurrected_rate(data: RunData) -> float | None:
     "share", "lower", "sum of missed needs of handles over sum of their needs, of all calls", _OWN
 )
 def handles_forgotten(data: RunData) -> float | None:
-    """Share of the uses of agents in flight at which the prompt no longer holds their handle.
+    """Share of the uses of running agents at which the prompt no longer has their handle.
 
-    A use is a need of a fact of type ``handle``: the call that asks an agent or a process for what
-    it has brought, or how far it is. Forgotten is a handle that is neither verbatim nor intact.
-    Those whose state is unknown are left out. How long handles are missing, used or not, is
-    ``amnesia_handle``.
+    A use is a need of a fact of type ``handle``: a call that asks an agent or a process for its
+    result or progress. A handle is forgotten if it is neither verbatim nor intact. Unknown states
+    are left out. ``amnesia_handle`` measures how long handles are missing, used or not.
     """
     timeline = fact_timeline(data)
     handles = timeline.ledger.of_kind.get("handle", 0)
@@ -85,12 +84,12 @@ def handles_forgotten(data: RunData) -> float | None:
 
 @metric("share", "higher", _KEPT, _OWN)
 def instruction_file(data: RunData) -> float | None:
-    """Share of what instruction files say that the prompt holds, verbatim or intact.
+    """Share of the facts in instruction files that the prompt holds, verbatim or intact.
 
-    An instruction file is a message of the client in front of the first turn in which a heading, or
+    An instruction file is a message of the client before the first turn in which a heading, or
     "Contents of", names CLAUDE.md, AGENTS.md or GEMINI.md. All pairs of a call of the script and a
-    due fact that such a message states, without those whose state is unknown. None where the script
-    has no such facts: none are inferred from instruction files without labels.
+    due fact that such a message states, without those whose state is unknown. None without such
+    facts: without labels, no facts are inferred from instruction files.
     """
     timeline = fact_timeline(data)
     files = {message.id for message in instruction_files(data.conversation.messages)}
@@ -107,8 +106,8 @@ def presumed_rate(data: RunData) -> float | None:
     """Share of open questions and proposals that the prompt states as if the user had decided.
 
     All pairs of a call of the script and a due fact of polarity ``asks``, without those whose state
-    is unknown; the share in the state presumed: it is not verbatim, and where it stands in other
-    words it is stated, demanded or rejected, and not asked, proposed or left open.
+    is unknown; the share in the state presumed: it is not verbatim, and in other words it is
+    stated, demanded or rejected instead of asked, proposed or left open.
     """
     timeline = fact_timeline(data)
     asked = [due & timeline.ledger.asking for due in timeline.known]

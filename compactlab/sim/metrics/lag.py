@@ -1,4 +1,4 @@
-"""Recall by lag: of facts last stated long ago, how many a prompt still holds."""
+"""Recall by distance: the share of needed facts in prompts, by the age of their statements."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from compactlab.sim.metrics.fact_timeline import fact_timeline
 from compactlab.sim.metrics.metric import Member, metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
-# Lags are counted in these steps: tokens from which on each step goes.
+# Lower ends of the steps of distance, in tokens.
 LAGS = (0, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 320_000)
-# From these on there are figures of a run; one of them is the headline of a comparison.
+# Distances that are figures of a run; one of them is the headline of a comparison.
 LONG = LAGS[1:9]
 
 Steps = Mapping[int, int]
@@ -26,10 +26,10 @@ Steps = Mapping[int, int]
 
 @dataclass
 class _Path:
-    """The way to here, which a rewind goes back on."""
+    """The path to a call; a rewind shortens it."""
 
     now: int = 0  # tokens of the log
-    stated: dict[int, int] = field(default_factory=dict)  # by fact: when it was stated last
+    stated: dict[int, int] = field(default_factory=dict)  # by fact: its last statement
 
     def copy(self) -> _Path:
         return _Path(self.now, dict(self.stated))
@@ -37,11 +37,11 @@ class _Path:
 
 @keep_latest
 def lags(ledger: Ledger, tokenizer: Tokenizer) -> dict[str, Steps]:
-    """Tell the lag of each need of a script, by the id of the answer that needs it.
+    """Compute the distance of each need of a script, by the id of the answer that needs it.
 
-    The lag is the number of tokens of the log between the message that stated the fact last and
-    the call. It depends on the script alone, so all strategies meet the same needs at the same
-    lags. A rewind turns it back as well.
+    The distance is the number of tokens of the log between the last message that stated the fact
+    and the call. It depends only on the script, so it is the same for all strategies. A rewind
+    reverts it.
     """
     tokens = blocks_of(tokenizer).weight
     by_answer: dict[str, Steps] = {}
@@ -63,7 +63,7 @@ def _steps(path: _Path, needed: int) -> Iterator[tuple[int, int]]:
 
 
 def lag_of(ledger: Ledger, tokenizer: Tokenizer, answer: str, fact: int) -> int | None:
-    """The lag of a need, as the lower end of its step; None if the call does not need the fact.
+    """The lower end of the step of a need's distance; None if the call does not need the fact.
 
     Parameters
     ----------
@@ -82,20 +82,20 @@ def lag_of(ledger: Ledger, tokenizer: Tokenizer, answer: str, fact: int) -> int 
 
 @dataclass(frozen=True)
 class Recall:
-    """Needs by lag, and how many of them the prompts met; a figure for each of :data:`LAGS`."""
+    """The numbers of needs and of met needs by distance, one for each of :data:`LAGS`."""
 
     needs: Sequence[int]
     met: Sequence[int]
 
     def beyond(self, lag: int) -> tuple[int, int]:
-        """The needs of this lag or more, and how many of them were met."""
+        """The numbers of needs, and of met needs, at this distance or more."""
         index = LAGS.index(lag)
         return sum(self.needs[index:]), sum(self.met[index:])
 
 
 @shared
 def recall(data: RunData) -> Recall:
-    """Count a replay's needs by lag, without those whose fact's state is unknown."""
+    """Count a replay's needs by distance, without those whose fact has an unknown state."""
     timeline = fact_timeline(data)
     by_answer = lags(timeline.ledger, timeline.tokenizer)
     needs, met = [0] * len(LAGS), [0] * len(LAGS)
@@ -125,12 +125,11 @@ def recall(data: RunData) -> Recall:
 def _recall(data: RunData, lag: int) -> float | None:
     """Share of the needs at a distance of {} tokens or more that the prompt meets.
 
-    A need is a fact and a call of the script that uses it, while the fact is due. Its lag is the
-    number of tokens of the log between the message that stated the fact last and the call, as the
-    model of the first call counts them. It depends on the script alone, so all strategies meet the
-    same needs at the same lags. A need is met if the fact is verbatim or intact in the prompt.
-    Strategies keep the last messages word for word, so needs at a short lag are met by all of them,
-    whatever their summaries say.
+    A need is a fact and a call of the script that uses it, while the fact is due. Its distance is
+    the number of tokens of the log between the last message that stated the fact and the call,
+    counted by the first call's model. It depends only on the script, so it is the same for all
+    strategies. A need is met if the fact is verbatim or intact in the prompt. Nearly all strategies
+    keep the last messages verbatim, so they meet needs at short distances without any summary.
     """
     needs, met = recall(data).beyond(lag)
     return met / needs if needs else None

@@ -1,4 +1,4 @@
-"""A proxy for the time to the first token: simulated, the part that depends on the cache."""
+"""A simulated proxy for the time to the first token: the part that depends on the cache."""
 
 from __future__ import annotations
 
@@ -22,24 +22,23 @@ _PREFILL = "operations of a transformer of 70 billion parameters, compactlab.sim
 
 @metric("seconds", "lower", "median over calls", _PREFILL, aggregation="median")
 def ttft_proxy_p50(data: RunData) -> float | None:
-    """Seconds of prefill that half of the calls stay within: a proxy.
+    """Median seconds of prefill: a proxy for the time to the first token.
 
-    Simulated, for the time to the first token: (2 N T + 4 L d (C T + T²/2)) operations for T new
-    tokens after C read ones, at half of the peak rate of eight H100, with N = 70 billion, L = 80, d
-    = 8192. Tokens that are read cost only the attention of new tokens to them. Side calls that a
-    user waits for are not included.
+    Simulated: (2 N T + 4 L d (C T + T²/2)) operations for T new tokens after C read ones, at half
+    of the peak rate of eight H100, with N = 70 billion, L = 80, d = 8192. For read tokens, only the
+    attention of new tokens to them counts. Side calls that a user waits for are not included.
     """
     return _percentile(data, 0.50)
 
 
 @metric("seconds", "lower", "95th percentile over calls", _PREFILL, aggregation="median")
 def ttft_proxy_p95(data: RunData) -> float | None:
-    """Seconds of prefill that 19 of 20 calls stay within: a proxy."""
+    """95th percentile of the seconds of prefill: a proxy for the time to the first token."""
     return _percentile(data, 0.95)
 
 
 def _percentile(data: RunData, share: float) -> float | None:
-    """The least of the figures that so many do not exceed."""
+    """The smallest figure that the given share does not exceed."""
     reads = (step.usage.cache_read for step in data.trace.steps)
     seconds = sorted(map(_SERVERS.prefill_seconds, data.cache_misses, reads))
     return seconds[math.ceil(share * len(seconds)) - 1] if seconds else None

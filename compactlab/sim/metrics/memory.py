@@ -31,7 +31,7 @@ def amnesia_need(data: RunData) -> float | None:
 
     A need is a fact and a call of the script that uses it, while the fact is due. It is met if the
     fact is verbatim or intact in that call's prompt. If the fact's state is unknown, the need is
-    left out. Where a conversation has no labels, its actions give the needs (see below).
+    left out. If a conversation has no labels, needs are inferred from its actions (see below).
     """
     timeline = fact_timeline(data)
     return lack(timeline.kept, timeline.needed)
@@ -39,7 +39,7 @@ def amnesia_need(data: RunData) -> float | None:
 
 @metric("share", "lower", _NEEDS, _AMNESIA, label="not retrievable")
 def amnesia_need_effective(data: RunData) -> float | None:
-    """Share of the needs that the prompt neither meets nor tells how to fetch.
+    """Share of the needs that are neither met nor retrievable.
 
     As ``amnesia_need``, but retrievable facts count as kept. It does not show whether an agent
     would fetch them, so never show it alone.
@@ -50,7 +50,7 @@ def amnesia_need_effective(data: RunData) -> float | None:
 
 @metric("share", "neither", "sum of such needs over sum of needs, of all calls", _AMNESIA)
 def need_retrievable(data: RunData) -> float | None:
-    """Share of the needs whose fact the prompt does not hold, but tells how to fetch."""
+    """Share of the needs that are unmet but retrievable."""
     timeline = fact_timeline(data)
     return share((states.retrievable for states in timeline.states), timeline.needed)
 
@@ -70,7 +70,7 @@ def amnesia(data: RunData) -> float | None:
 
 @metric("share", "lower", _TYPES, _AMNESIA)
 def amnesia_effective(data: RunData) -> float | None:
-    """The same share, where facts that the prompt tells how to fetch count as held."""
+    """As ``amnesia``, but retrievable facts count as held."""
     timeline = fact_timeline(data)
     return timeline.amnesia(timeline.within_reach, timeline.known)
 
@@ -89,9 +89,9 @@ def _of_type(data: RunData, kind: FactType) -> float | None:
     return lack(timeline.kept, [due & facts for due in timeline.known])
 
 
-# Immediate amnesia: facts stated just before a compaction that it removed.
+# Immediate amnesia: a compaction removes facts stated just before it.
 
-LAST = (1, 2, 5, 10)  # turns of the user: project's notes on metrics, section 4, IA@k
+LAST = (1, 2, 5, 10)  # numbers of user turns, for IA@k
 
 
 @metric(
@@ -104,8 +104,8 @@ LAST = (1, 2, 5, 10)  # turns of the user: project's notes on metrics, section 4
 def _immediate(data: RunData, turns: int) -> float | None:
     """Share of the facts of the last {} of the user that a compaction removed (IA@k).
 
-    Facts due at the first call of the script after each compaction and stated in those turns; the
-    turn of the call is the first. The share that is neither verbatim nor intact. Facts of all
+    Of the facts due at the first call of the script after each compaction and stated in those turns
+    (the call's turn is the first), the share that is neither verbatim nor intact. Facts of all
     compactions are summed, so a compaction after many statements weighs more.
     """
     timeline = fact_timeline(data)
@@ -160,9 +160,9 @@ _AGES = (
 def _aged(data: RunData, span: _Span) -> float | None:
     """Share of due facts stated {} ago that the prompt does not hold (mean over types).
 
-    A fact's age at a call is measured in tokens of the log after the message that stated it last,
-    as the model of the first call counts them; in turns of the user, of which the turn that stated
-    it last is the first; or in compactions since it was stated last.
+    A fact's age at a call is measured since its last statement: in tokens of the log, counted by
+    the first call's model; in user turns, of which the statement's turn is the first; or in
+    compactions.
     """
     timeline = fact_timeline(data)
     among = getattr(timeline, span.clock).between(span.low, span.high)

@@ -1,4 +1,4 @@
-"""One figure of a run: how it is declared, beside the function that computes it."""
+"""The declaration of a metric, beside the function that computes it."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ Aggregation = Literal["sum", "mean", "median", "maximum", "minimum"]
 OWN = "own, docs/metrics.md"
 OVER_REQUESTS = "sum over calls and summary calls"
 OVER_CALLS = "sum over calls"
-# Beyond it nothing can be measured: a million sessions of a million tokens a call have less.
+# Larger values are errors: a million sessions of a million tokens per call have less.
 MOST = 1e15
-# Digits that the order of a sum may change.
+# Relative rounding error of sums in another order.
 _SLACK = 1e-9
 _SHOWN = 30
 
 
 @dataclass(frozen=True)
 class Range:
-    """Which values a figure may have, both ends among them."""
+    """The valid values of a figure, including both ends."""
 
     low: float = 0.0
     high: float = MOST
-    endless: bool = False  # whether it may also be infinite, upwards
+    endless: bool = False  # whether it may also be positive infinity
 
     def holds(self, value: float) -> bool:
-        """Whether a value is in it; no number is in none.
+        """Whether a value is in it; NaN is not.
 
         Examples
         --------
@@ -46,7 +46,7 @@ class Range:
         return self.endless and value == math.inf
 
     def __str__(self) -> str:
-        """In words that follow "must be"."""
+        """Describe it in words that follow "must be"."""
         words = f"from {self.low:g} to {self.high:g}"
         return f"{words}, or infinite" if self.endless else words
 
@@ -54,7 +54,7 @@ class Range:
 SIGNED = Range(-MOST)
 ENDLESS = Range(endless=True)
 _BY_UNIT = {"share": Range(0.0, 1.0)}
-# Figures of these units add up over conversations; of all others there is a mean.
+# Figures of these units add up over conversations; all others are averaged.
 _AMOUNTS = ("USD", "tokens", "calls", "compactions", "summaries", "seconds")
 
 
@@ -79,7 +79,7 @@ class Metric:
         return self.definition.partition("\n")[0].replace("``", "").removesuffix(".")
 
     def fault(self, value: float) -> str:
-        """Why a value cannot be the figure of a run; "" if it can."""
+        """The reason why a value is invalid; "" if it is valid."""
         if self.range.holds(value):
             return ""
         shown = repr(value)
@@ -94,7 +94,7 @@ class Member:
 
     name: str
     value: Any  # the function's second argument
-    words: str = ""  # what replaces {} in the docstring; the value, if there are none
+    words: str = ""  # replacement of {} in the docstring; by default the value
     # Where members differ.
     better: Better | None = None
     label: str = ""
@@ -115,7 +115,7 @@ def metric(
     aggregation: Aggregation | None = None,
     members: Iterable[Member] = (),
 ) -> Callable[[_Function], _Function]:
-    """Declare that a function computes a metric; all that shows or checks metrics follows.
+    """Declare that a function computes a metric; tables, glossary and checks follow.
 
     The function returns None where the metric has no value. Its name is the metric's name, its
     docstring the definition, and the first line of that the meaning.
@@ -127,19 +127,17 @@ def metric(
     better
         Which direction is good; ``neither`` for descriptive figures.
     of_run
-        How the figure of a run is computed from its calls and compactions.
+        How a run's figure follows from its calls and compactions.
     source
         The source of the definition.
     label
         The head of its column in tables of strategies; its name, if there is none.
     limits
-        The values that it may have; by default those of its unit: a share is from 0 to 1, all else
-        is finite and not negative.
+        The valid values; by default those of its unit: a share is from 0 to 1, others are finite
+        and not negative.
     aggregation
         How figures of conversations become that of a strategy; by default amounts add up, and
-        everything else is a mean.
-    members
-        The metrics, where the function computes several.
+        others are averaged. members The metrics, if the function computes several.
     """
 
     def declare(function: _Function) -> _Function:
@@ -171,10 +169,10 @@ def _computed(
 
 
 class Family:
-    """Metrics that belong together, in the order of tables: those that some files declare."""
+    """The metrics of some files, in the order of tables."""
 
     def __init__(self, name: str, title: str, *files: ModuleType, about: str = "") -> None:
         self.name = name  # one word
         self.title = title  # as a heading
-        self.about = about  # what is said of all of them
+        self.about = about  # a note on all of them
         self.metrics = tuple(metric for file in files for metric in _declared[file.__name__])

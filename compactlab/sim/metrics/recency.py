@@ -20,9 +20,9 @@ from compactlab.sim.replay.trace import Step
 # and nearly equal each time. So at most MOMENTS compactions are evaluated, evenly spread from the
 # first to the last.
 
-# Compactions of a run at the most. Under five rules on four synthetic sessions (coding_agent,
-# 150,000 tokens, seeds 0 to 3; up to 324 compactions) these shares were within 2.1 points of those
-# of all compactions, half of them within 0.1, and the median tail within 9.3 %; 2026-11-22.
+# Maximum number of compactions. Under five rules on four synthetic sessions (coding_agent, 150,000
+# tokens, seeds 0 to 3; up to 324 compactions) these shares were within 2.1 points of those of all
+# compactions, half of them within 0.1, and the median tail within 9.3 %; 2026-11-22.
 MOMENTS = 50
 
 
@@ -30,9 +30,9 @@ class Moment(NamedTuple):
     """A compaction's call, with the context before it and after."""
 
     step: Step
-    # The messages of the prompt before, with all that came to the log since.
+    # The messages of the previous prompt, and those added to the log since.
     before: tuple[Message, ...]
-    system: tuple[Part, ...]  # of the prompt before
+    system: tuple[Part, ...]  # of the previous prompt
     prompt: Messages  # the messages of its own prompt
 
 
@@ -54,7 +54,7 @@ def moments(data: RunData) -> list[Moment]:
 
 
 def spread(places: Sequence[int], most: int) -> list[int]:
-    """Some of many, evenly spread, the first and the last among them.
+    """Some of many, evenly spread, including the first and the last.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def spread(places: Sequence[int], most: int) -> list[int]:
 # Share of the latest messages that is verbatim: VRC@k, and messages before the kept tail.
 
 _OF_SOME = "mean over compactions, 50 at most"
-# How many messages of the log are newer: from so many, to so many (not included).
+# Ranges of the number of newer messages in the log: from, and to (not included).
 _AGES = {"11_20": (10, 20), "21_50": (20, 50), "51_100": (50, 100)}
 
 
@@ -86,23 +86,23 @@ _RECENT = (
 def verbatim_recency(data: RunData, count: int = RECENT) -> float | None:
     """Share of the {} that the prompt ends with after a compaction.
 
-    At each compaction: of the tokens of the newest messages of the log, so many as the name says or
-    ten (VRC@k), the share of those that the prompt ends with, unchanged and in order. None without
-    compactions.
+    At each compaction: of the tokens of the newest messages of the log (the name has their number,
+    ten by default: VRC@k), the share with which the prompt ends, unchanged and in order. None
+    without compactions.
     """
     shares = [tail.share(count) for tail in _tails(data)]
     return fmean(shares) if shares else None
 
 
 class _Tail(NamedTuple):
-    """After a compaction: the log's newest messages, how many are kept, and what they weigh."""
+    """After a compaction: the log's newest messages, the number of kept ones, and their tokens."""
 
     recent: Messages
     kept: int
     tokens: Weight
 
     def share(self, count: int) -> float:
-        """Share of the tokens of the last so many that the prompt ends with."""
+        """Share of the tokens of the last messages with which the prompt ends."""
         recent = self.recent[-count:]
         if self.kept >= len(recent):
             return 1.0
@@ -113,7 +113,7 @@ class _Tail(NamedTuple):
 
 @shared
 def _tails(data: RunData) -> list[_Tail]:
-    """Of each compaction, what of the newest messages the prompt ends with."""
+    """The newest messages with which the prompt ends, at each compaction."""
     return [
         _Tail(recent, kept_tail(recent, tail), _tokens(data, step.model))
         for step, *_, tail in data.changes
@@ -123,7 +123,7 @@ def _tails(data: RunData) -> list[_Tail]:
 
 
 def kept_tail(log: Sequence[Message], prompt: Sequence[Message]) -> int:
-    """How many messages a prompt ends with as the log does, unchanged and in order."""
+    """The number of messages in the common ending of prompt and log."""
     length = 0
     for logged, sent in zip(reversed(log), reversed(prompt), strict=False):
         if logged is not sent and logged != sent:
@@ -134,11 +134,10 @@ def kept_tail(log: Sequence[Message], prompt: Sequence[Message]) -> int:
 
 @metric("messages", "higher", "median over compactions, 50 at most", aggregation="median")
 def verbatim_tail_messages(data: RunData) -> float | None:
-    """Messages that the prompt ends with as the log does, verbatim.
+    """Messages in the common verbatim ending of prompt and log.
 
-    The longest run of messages, counted from the newest back, that is unchanged and in order at the
-    end of the prompt. At most 50 compactions are evaluated, evenly spread over the run. None
-    without compactions.
+    The longest run of newest messages that is unchanged and in order at the end of the prompt. At
+    most 50 compactions are evaluated, evenly spread over the run. None without compactions.
     """
     lengths = [len(tail) for tail, _ in _kept(data)]
     return median(lengths) if lengths else None
@@ -146,14 +145,14 @@ def verbatim_tail_messages(data: RunData) -> float | None:
 
 @metric("tokens", "higher", "median over compactions, 50 at most", aggregation="median")
 def verbatim_tail_tokens(data: RunData) -> float | None:
-    """Tokens that the prompt ends with as the log does, verbatim."""
+    """Tokens of the common verbatim ending of prompt and log."""
     sizes = [tail.total(tokens) for tail, tokens in _kept(data)]
     return median(sizes) if sizes else None
 
 
 @shared
 def _kept(data: RunData) -> list[tuple[Messages, Weight]]:
-    """Of some compactions, the longest verbatim tail, and what weighs it."""
+    """The longest verbatim tail at some compactions, and its tokenizer."""
     tails = []
     for step, _, _, prompt in moments(data):
         length = kept_tail(step.log, prompt)
@@ -170,8 +169,8 @@ def _kept(data: RunData) -> list[tuple[Messages, Weight]]:
 def _verbatim_behind(data: RunData, age: str) -> float | None:
     """Share of messages {} back that are in the prompt.
 
-    At a compaction: of the tokens of the log's messages at these places, counted from the newest
-    back, the share that is anywhere in the prompt, unchanged. ``verbatim_recency`` covers the tail
+    At a compaction: of the tokens of the log's messages at these positions, counted back from the
+    newest, the share that is unchanged anywhere in the prompt. ``verbatim_recency`` covers the tail
     that nearly every agent keeps; this covers the messages before it. At most 50 compactions are
     evaluated, evenly spread over the run; those without such messages do not count.
     """
@@ -181,7 +180,7 @@ def _verbatim_behind(data: RunData, age: str) -> float | None:
 
 @shared
 def _by_age(data: RunData) -> dict[str, list[float]]:
-    """Of some compactions, by age the share of tokens that stand in the prompt unchanged."""
+    """The share of tokens that are unchanged in the prompt, by age, at some compactions."""
     shares: dict[str, list[float]] = {age: [] for age in _AGES}
     for moment in moments(data):
         tokens = _tokens(data, moment.step.model)
@@ -197,7 +196,7 @@ def _by_age(data: RunData) -> dict[str, list[float]]:
 
 
 def _standing(moment: Moment) -> Callable[[Message], bool]:
-    """Whether a message stands in a prompt, itself or an equal one."""
+    """Whether a prompt has a message or an equal one."""
     same = set(map(id, moment.prompt))
     equal: dict[str, list[Message]] = defaultdict(list)
     for message in moment.prompt:

@@ -20,13 +20,13 @@ ABOUT = (
     "loop was replayed."
 )
 _FETCHED = frozenset({"fetch", "recall"})
-# Calls before a compaction that tell which share of needs was met, and calls that must be as good.
+# Number of calls before a compaction for its share of met needs, and of calls that must reach it.
 _BEFORE, _AGAIN = 20, 5
 
 
 @metric("USD", "lower", OVER_REQUESTS, _LOOP, label="with recovery")
 def cost_with_recovery_usd(data: RunData) -> float | None:
-    """Cost of all requests in the closed loop, recovery included, at best.
+    """Cost of all requests in the closed loop, including recovery, in the best case.
 
     It includes fetches, questions and corrections, and their effect on the cache and on later
     compactions. ``cost_usd`` is the same without consequences.
@@ -36,7 +36,7 @@ def cost_with_recovery_usd(data: RunData) -> float | None:
 
 @metric("USD", "lower", OVER_REQUESTS, _LOOP, label="recovery, worst case")
 def cost_with_recovery_worst_usd(data: RunData) -> float | None:
-    """Cost of all requests in the closed loop, at worst: stale and mutated facts are used."""
+    """Worst-case cost of all requests in the closed loop: stale and mutated facts are used."""
     return _cost(data.worst)
 
 
@@ -48,7 +48,7 @@ def _cost(closed: RunData | None) -> float | None:
 def cost_per_kept_need_usd(data: RunData) -> float | None:
     """``cost_with_recovery_usd`` over the needs that were met in the end.
 
-    None where there are no needs, or none was met.
+    None without needs, or if none was met.
     """
     closed = data.best
     met = _met(closed) if closed else 0
@@ -59,7 +59,7 @@ def cost_per_kept_need_usd(data: RunData) -> float | None:
 def rereads_per_100_calls(data: RunData) -> float | None:
     """Calls that fetched something again or searched memory, per 100 calls of the script.
 
-    In the best case, in which the agent notices what is stale or mutated.
+    In the best case, in which the agent notices stale and mutated facts.
     """
     return _per_100(data.best, _FETCHED)
 
@@ -68,17 +68,16 @@ def rereads_per_100_calls(data: RunData) -> float | None:
 def questions_per_100_calls(data: RunData) -> float | None:
     """Calls that asked the user for something already stated, per 100 calls of the script.
 
-    In the best case. A constraint that is lost and not asked for is in ``unmet_needs``.
+    In the best case. Lost constraints that the agent does not ask for are in ``unmet_needs``.
     """
     return _per_100(data.best, frozenset({"ask"}))
 
 
 @metric(_PER, "lower", _HUNDRED, _LOOP)
 def misuses_per_100_calls(data: RunData) -> float | None:
-    """Stale and mutated values that were used unnoticed, at worst, per 100 calls.
+    """Stale and mutated values that were used unnoticed, per 100 calls, in the worst case.
 
-    In the worst case, in which every one is used. Each costs the wrong call, the user's correction
-    and a call that undoes it.
+    Each costs the wrong call, the user's correction and a call that undoes it.
     """
     calls = _per_100(data.worst, frozenset({"misuse"}))
     return None if calls is None else calls / 2
@@ -94,7 +93,7 @@ def _per_100(closed: RunData | None, what: frozenset[str]) -> float | None:
 
 @metric("tokens", "lower", "sum over fetches", _LOOP)
 def reread_tokens(data: RunData) -> int | None:
-    """Tokens that were fetched again or found by searching memory, once each.
+    """Tokens that were fetched again or found by searching memory, counted once.
 
     In the best case. They are billed again with each prompt that holds them.
     """
@@ -112,8 +111,8 @@ def reread_tokens(data: RunData) -> int | None:
 def unmet_needs(data: RunData) -> float | None:
     """Share of the needs that stay unmet after all possible recovery.
 
-    In the best case: facts that were lost and could neither be fetched nor asked for, a rule that
-    the agent went on without, and recovered content that lacks the needed words.
+    In the best case: lost facts that could neither be fetched nor asked for, rules that the agent
+    continued without, and recovered content without the needed words.
     """
     closed = data.best
     wanted = closed and _needs(closed)
@@ -122,7 +121,7 @@ def unmet_needs(data: RunData) -> float | None:
 
 @metric("calls", "lower", "median over compactions", _LOOP, aggregation="median")
 def calls_to_recover(data: RunData) -> float | None:
-    """Calls until as large a share of needs is met as before a compaction.
+    """Calls until the share of met needs is as large as before a compaction.
 
     The share met at once (before anything is fetched) in the 20 calls before the compaction must be
     reached again in five consecutive calls with needs. The value counts the calls up to the first
@@ -160,9 +159,9 @@ def _share(needs: list[_Need]) -> float:
 
 
 def _met_at_once(closed: RunData) -> list[_Need]:
-    """Of each call of the script: its needs, those met at once, whether it compacted.
+    """For each call of the script: its needs, those met at once, and whether it compacted.
 
-    The prompt that is looked at is the first one that was sent for it.
+    It uses the first prompt sent for the call.
     """
     needs: list[_Need] = []
     retained, cut = None, False

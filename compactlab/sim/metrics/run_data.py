@@ -27,21 +27,20 @@ from compactlab.sim.replay.trace import SideCall, Step, Trace
 
 Billed = Step | SideCall
 
-# Which tokens were written to a cache for nothing: no later request has read them.
-#
-# A request *k* reads `read` tokens and writes up to `end`. Of what it wrote, that is live which a
-# later request *j* has read, as far as its prompt is the same: up to the largest, over all *j*,
-# of the smaller of what *j* read and what *k* and *j* share. What two prompts share is the least
-# that is kept on the way from one to the other in the tree of :mod:`compactlab.sim.cache.lineage`.
+# Cache writes that no later request reads. # A request *k* reads `read` tokens and writes up to
+# `end`. Its writes are live up to the largest prefix that a later request *j* reads: the maximum
+# over all *j* of the smaller of the tokens that *j* reads and the prefix that *k* and *j* share.
+# Two prompts share the minimum that is kept on the path between them in the tree of
+# :mod:`compactlab.sim.cache.lineage`.
 
 
 def dead_writes(requests: Sequence[Billed]) -> list[int]:
-    """Tokens that each request wrote and none after it has read."""
+    """Tokens that each request wrote and no later one read."""
     index = {request.place.number: i for i, request in enumerate(requests)}
     stems = [index.get(request.place.stem, -1) for request in requests]
     reads = [request.place.kept for request in requests]
     forks = _forks(stems, reads)
-    # How far what a request sent has been read by later ones, as far as they go on from it.
+    # The prefix of a request that its successors have read.
     reached = [0] * len(requests)
     dead = [0] * len(requests)
     for i in range(len(requests) - 1, -1, -1):
@@ -54,13 +53,13 @@ def dead_writes(requests: Sequence[Billed]) -> list[int]:
         while stems[at] >= 0:
             reach, at = min(reach, reads[at]), stems[at]
             if reached[at] >= reach:
-                break  # and so has everything that this one goes on from
+                break  # and so have its predecessors
             reached[at] = reach
     return dead
 
 
 def _live(i: int, reached: Sequence[int], forks: Sequence[tuple[int, int]]) -> int:
-    """How far a request's prompt has been read later, by whom it shares it with."""
+    """The prefix of a request's prompt that is read later, by the requests that share it."""
     live = reached[i]
     shared, above = forks[i]
     while above >= 0 and shared > live:
@@ -71,7 +70,7 @@ def _live(i: int, reached: Sequence[int], forks: Sequence[tuple[int, int]]) -> i
 
 
 def _forks(stems: Sequence[int], kept: Sequence[int]) -> list[tuple[int, int]]:
-    """For each request, the nearest that it goes on from and others do too; what it shares."""
+    """For each request, its nearest predecessor with other successors, and the shared prefix."""
     children = Counter(stems)
     forks: list[tuple[int, int]] = []
     for stem, shared in zip(stems, kept, strict=True):
@@ -85,28 +84,28 @@ def _forks(stems: Sequence[int], kept: Sequence[int]) -> list[tuple[int, int]]:
     return forks
 
 
-# Causes that lie in what a strategy made of the prompt.
+# Causes that are a strategy's changes of the prompt.
 EDITS = frozenset({"compaction", "history_edit", "system_changed"})
 AVOIDABLE = frozenset(CAUSES) - ORDINARY
 
 
-# What each compaction cost, what it saved, and when the one had made up for the other.
+# Cost, saving and break-even of each compaction.
 
 
 @dataclass(frozen=True, slots=True)
 class Payback:
-    """One compaction: what it cost, and what it saved until the next one."""
+    """The cost of a compaction, and its saving until the next one."""
 
     call: int  # its index
-    avoidable_cost: float  # dollars that the cache misses which it caused cost above a read
-    summary: float  # dollars of the summaries that were asked for since the compaction before
-    removed: int  # tokens less than the prompt before with what had come since
-    calls: int  # from this one on, until the next compaction
-    saved: float  # dollars that the removed tokens would have cost to read on these calls
+    avoidable_cost: float  # dollars of the caused cache misses above a read
+    summary: float  # dollars of the summaries requested since the previous compaction
+    removed: int  # tokens less than the previous prompt with the messages since
+    calls: int  # calls from this one to the next compaction
+    saved: float  # dollars to read the removed tokens on these calls
 
     @property
     def break_even(self) -> float:
-        """Calls after which it has paid for itself; infinite if it saves nothing."""
+        """Calls until it breaks even; infinite if it saves nothing."""
         spent = self.avoidable_cost + self.summary
         if spent <= 0:
             return 0.0
@@ -114,58 +113,57 @@ class Payback:
 
     @property
     def paid(self) -> bool:
-        """Whether it had paid for itself before the next one, or the end."""
+        """Whether it broke even before the next one, or the end."""
         return self.break_even <= self.calls
 
 
 def removed_by(last: Step, step: Step, model: Model) -> int:
-    """By how many tokens a prompt is smaller than the one before with what had come since."""
+    """The tokens by which a prompt is smaller than the previous one with the messages since."""
     tokens = blocks_of(model.tokenizer).weight
     come = step.log.total(tokens) - last.log.total(tokens)
     return last.usage.prompt + come - step.usage.prompt
 
 
 RECENT = 10
-# Calls before a compaction that its spike is measured against.
+# Calls before a compaction with which its spike is compared.
 BASE_CALLS = 5
 EMPTY = Messages()
 
 
 class Change(NamedTuple):
-    """How a prompt differs from the one before.
+    """The difference between a prompt and the previous one.
 
-    Whole prompts are not kept: under a strategy that makes each anew, all of them together grow
-    with the square of the session.
+    Whole prompts are not kept: under a strategy that rewrites each, their total size is quadratic
+    in the session.
     """
 
     step: Step
-    gone: tuple[Message, ...]  # the messages that left
-    come: tuple[Message, ...]  # those that came
-    # What stood behind those that left and was not touched; of those that came, some may stand
-    # before it.
+    gone: tuple[Message, ...]  # the removed messages
+    come: tuple[Message, ...]  # the added messages
+    # Unchanged messages after the removed ones; some added messages may precede them.
     moved: Messages
-    placed: int  # how many of those that came stand before it
-    length: int  # how many messages the prompt has
+    placed: int  # number of added messages before these
+    length: int  # number of the prompt's messages
     first: Message | None  # the prompt's first message
     tail: Messages  # after a compaction, the last ten of them
 
 
 @dataclass(frozen=True)
 class RunData:
-    """What a metric is computed from."""
+    """The data of a run from which metrics are computed."""
 
     trace: Trace
     conversation: Conversation
-    # Of the closed loop, where what is stale or mutated is noticed, and where it is used; None of
-    # an open one.
+    # The closed loop in the best case (stale and mutated facts are noticed) and in the worst (they
+    # are used); None for an open one.
     best: RunData | None = None
     worst: RunData | None = None
-    # The same replay with other summaries, in the open loop, by the name of who wrote them; where
-    # nobody was asked to write, it is this one.
+    # The same replay in the open loop with other summarisers, by name; this one if no summary was
+    # requested.
     controls: Mapping[str, RunData] = field(default_factory=dict)
 
     def beside(self, **others: Any) -> RunData:
-        """The same with other replays of it; what was computed of it is kept."""
+        """The same data with other replays; computed values are kept."""
         joined = replace(self, **others)
         vars(joined).update({**vars(self), **vars(joined)})
         return joined
@@ -199,7 +197,7 @@ class RunData:
         return sheet.rates(time, prompt)
 
     def stores(self, call: Billed) -> bool:
-        """Whether anything of a request can be read, or could have been."""
+        """Whether a request can read a cache, or could have."""
         known = self._stores.get(call.model)
         if known is None:
             policy = self.model(call.model).policy
@@ -207,16 +205,16 @@ class RunData:
         return known
 
     def model(self, name: str) -> Model:
-        """A model that a call names."""
+        """The model of a call, by its name."""
         model = self._models.get(name)
         if model is None:
             model = self._models[name] = self.trace.catalogue.find(name)
         return model
 
-    # What a request would have cost, had its tokens been others.
+    # The cost of a request with other tokens.
 
     def above_reading(self, call: Billed, causes: Collection[str] = AVOIDABLE) -> float:
-        """What the cache-miss tokens of some causes cost more than reading them would have."""
+        """The cost of the cache-miss tokens of some causes above reading them."""
         if call.causes.keys().isdisjoint(causes) or not self.stores(call):
             return 0.0
         spans, edge = [], 0
@@ -228,7 +226,7 @@ class RunData:
         return rates.cost(call.usage) - rates.cost(read_instead(call.usage, spans))
 
     def above_input(self, call: Billed, unread: int) -> float:
-        """What writing the last so many of its written tokens cost more than only sending them."""
+        """The cost of a request's last written tokens above sending them uncached."""
         if not unread:
             return 0.0
         usage = call.usage
@@ -243,9 +241,9 @@ class RunData:
         return rates.cost(usage) - rates.cost(plain)
 
     def _if_larger(self, call: Billed, tokens: int) -> float:
-        """What a request would have cost more with so many more tokens to read.
+        """The additional cost of a request with more tokens to read.
 
-        Where nothing is stored they would have been sent as all the others.
+        Without a cache they would have been sent like all others.
         """
         usage, rates = call.usage, self.rates(call)
         name = "cache_read" if self.stores(call) else "uncached"
@@ -282,17 +280,17 @@ class RunData:
 
     @cached_property
     def dead(self) -> list[int]:
-        """Of each request, the tokens that it wrote and no later one has read."""
+        """The tokens that each request wrote and no later one read."""
         return dead_writes(self.requests)
 
     @cached_property
     def avoidable_costs(self) -> list[float]:
-        """Of each request, the avoidable cache cost in dollars."""
+        """The avoidable cache cost of each request in dollars."""
         return [self.above_reading(request) for request in self.requests]
 
     @cached_property
     def causes(self) -> Counter[str]:
-        """Cache-miss tokens by cause, those of side calls among them."""
+        """Cache-miss tokens by cause, including side calls."""
         totals: Counter[str] = Counter()
         for each in self.requests:
             for cause, tokens in each.causes.items():
@@ -301,7 +299,7 @@ class RunData:
 
     @cached_property
     def paybacks(self) -> list[Payback]:
-        """Of each compaction, in order, what it cost and what it saved."""
+        """Cost and saving of each compaction, in order."""
         steps = self.trace.steps
         starts = [i for i, step in enumerate(steps) if step.compaction and i]
         computed: list[Payback] = []
@@ -352,7 +350,7 @@ class RunData:
 
     @cached_property
     def changes(self) -> list[Change]:
-        """How the prompt changed from each call to the next."""
+        """The change of the prompt from each call to the next."""
         changes = []
         before = EMPTY
         for step, prompt in zip(self.trace.steps, self.trace.prompts(), strict=True):
@@ -364,7 +362,7 @@ class RunData:
                 if before.stored_with(prompt):
                     gone, come = before[shared:].difference(prompt[shared:])
                 else:
-                    # Whatever stands before what was moved may have changed its order.
+                    # Content before moved messages may have changed its order.
                     same, left, new = before.edit(prompt)
                     gone, moved, placed = before[same:left], before[left:], new - same
                     come = (*prompt[same:new], *prompt[new + len(moved) :])
@@ -378,17 +376,17 @@ class RunData:
 
     @property
     def ledger(self) -> Ledger:
-        """What the script states, takes back and needs."""
+        """The facts that the script states, withdraws and needs."""
         return ledger_of(self.conversation)
 
     @property
     def states(self) -> list[States]:
-        """Of each call, the state of every fact in its prompt."""
+        """The state of every fact in each call's prompt."""
         return self._followed[0]
 
     @property
     def memory(self) -> list[int]:
-        """Of each call, the facts that the agent's memory holds, as bits."""
+        """The facts in the agent's memory at each call, as bits."""
         return self._followed[1]
 
     @cached_property
@@ -409,13 +407,13 @@ class RunData:
         return states, memory
 
 
-# What several metrics need, made once for a reading.
+# Values that several metrics need, computed once per run.
 
 _Made = TypeVar("_Made")
 
 
 def shared(make: Callable[[RunData], _Made]) -> Callable[[RunData], _Made]:
-    """A function of a reading whose result the reading keeps."""
+    """A function of a run's data whose result is cached in it."""
     key = f"{make.__module__}.{make.__qualname__}"
 
     @wraps(make)

@@ -1,4 +1,4 @@
-"""Whether a provider would accept the prompts, and an agent would have built them."""
+"""Structural faults of prompts, and prompts that providers would reject."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from compactlab.sim.metrics.run_data import RunData, shared
     "share", "higher", "one less faults over messages, each summed over calls", label="validity"
 )
 def structural_validity(data: RunData) -> float | None:
-    """Share of the messages without a structural fault: one less faults per message.
+    """Share of the messages without a structural fault.
 
     Faults are: a tool result without its call before it, a call without its result, two messages of
     the same id, a message without content, a prompt that does not begin with a user message (the
-    provider ignores content before its own compaction block), and stacked summaries. Of the
-    summaries that stand for the same message, all but one are faults; the message with the most
-    summaries counts. A prompt without messages is refused as a whole: it counts as if every message
-    so far were at fault. Two messages of one role in a row are no fault: providers merge them, and
-    every client sends its attachments next to the user's text. Recordings have faults of their own
-    (an aborted call); ``keep_all`` shows how many.
+    provider ignores content before its own compaction block), and stacked summaries. Of several
+    summaries of the same message, all but one are faults; the message with the most summaries
+    counts. In a prompt without messages, every message so far is a fault. Successive messages of
+    one role are no fault: providers merge them, and every client sends attachments next to the
+    user's text. Recordings have faults of their own (an aborted call); ``keep_all`` shows their
+    number.
     """
     soundness = _soundness(data)
     if not soundness.messages:
@@ -38,25 +38,25 @@ def rejected_calls(data: RunData) -> int:
     """Calls whose prompt no provider would accept.
 
     The prompt has a tool result without its call before it, or a call without its result, or no
-    message at all. Providers differ in which of the other faults they refuse. Faults of the
-    recording itself count, too: ``keep_all`` shows how many.
+    message. Other faults do not count, because only some providers reject them. Faults of the
+    recording count, too: ``keep_all`` shows their number.
     """
     return _soundness(data).rejected
 
 
 @metric("messages", "lower", "count over the run", "openclaw pull request 17345", aggregation="sum")
 def broken_references(data: RunData) -> int:
-    """Pointers to content put away that lead to nothing.
+    """Pointers to content in files that is missing or changed.
 
-    Each pointer of the session counts once: when it first stands there, what it points to is gone
-    or is not what was put away (its hash is another one). A path that is only named, as that of a
-    file that was read, is no such pointer. 0 for strategies that put nothing away.
+    Each pointer of the session counts once, if its content is gone or has another hash when the
+    pointer first appears. Other paths, such as those of read files, are no pointers. 0 for
+    strategies that move no content to files.
     """
     return sum(len(step.outside.broken) for step in data.trace.steps)
 
 
 class _Soundness(NamedTuple):
-    """Faults and messages of all prompts, and the prompts that would be refused."""
+    """Faults and messages of all prompts, and the prompts that would be rejected."""
 
     faults: int
     messages: int
@@ -71,8 +71,8 @@ def _soundness(data: RunData) -> _Soundness:
     faults = _Faults()
     count = messages = rejected = 0
     for step, gone, come, moved, placed, length, first, _ in data.changes:
-        # In the order of the prompts: whether a result is early depends on what stands before it.
-        # Of what was only moved, that can change where its calls or results have gone or come.
+        # In the order of the prompts: whether a result is early depends on earlier messages. For
+        # moved messages, that can change if their calls or results were removed or added.
         ids = {id for message in chain(gone, come) for id in _paired(message)} if moved else set()
         again = [m for m in moved if not ids.isdisjoint(_paired(m))] if ids else ()
         for message in chain(gone, again):
@@ -80,14 +80,14 @@ def _soundness(data: RunData) -> _Soundness:
         for message in chain(come[:placed], again, come[placed:]):
             faults.update(message, 1)
         if first is None:
-            # No provider takes a prompt without messages: all that was said is at fault.
+            # No provider accepts a prompt without messages: every message so far is a fault.
             count += len(step.log) or 1
             messages += len(step.log) or 1
             rejected += 1
         else:
             count += faults.count + faults.orphans + faults.stacks.count
-            # A prompt begins with the user; but what stands before a provider's own compaction
-            # block, which is the agent's, the provider itself ignores.
+            # A prompt must begin with a user message; but the provider ignores messages before its
+            # own compaction block, which is an agent message.
             count += first.role != "user" and first.origin != SUMMARY
             messages += length
             rejected += faults.orphans > 0
@@ -100,9 +100,9 @@ def _paired(message: Message) -> list[str]:
 
 
 class _Faults:
-    """Counts faults in a prompt from which messages go and to which they come.
+    """Counts faults in a prompt as messages are removed and added.
 
-    Calls and results without each other are counted apart.
+    Calls and results without a partner are counted separately.
     """
 
     def __init__(self) -> None:
@@ -133,9 +133,9 @@ class _Faults:
 
 
 class _Stacks:
-    """Counts summaries that stand for what another one in the prompt stands for.
+    """Counts summaries with the same sources as another one in the prompt.
 
-    What stands in the place of a single tool's result is none.
+    The replacement of a single tool result is not a summary.
     """
 
     def __init__(self) -> None:
@@ -143,7 +143,7 @@ class _Stacks:
         self._standing: Counter[str] = Counter()
 
     def update(self, message: Message, by: int) -> None:
-        """Count a message that sums something up in (1) or out (-1)."""
+        """Count a message with a summary in (1) or out (-1)."""
         parts = (p for p in message.parts if p.kind == "summary" and p.type == "text")
         for id in {source.id for part in parts for source in part.sources}:
             self._standing[id] += by
@@ -152,9 +152,9 @@ class _Stacks:
 
 @dataclass(slots=True)
 class _Pair:
-    """Calls and results of one id; a result that comes before its call is answered by none.
+    """Calls and results of one id; a result before its call does not match it.
 
-    Its faults are calls without a result, and results without a call before them.
+    Its faults are calls without a result, and results without a previous call.
     """
 
     calls: int = 0

@@ -1,4 +1,4 @@
-"""Whether summaries are faithful to their sources, and are summaries at all."""
+"""Faithfulness of summaries to their sources, and failed summaries."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def novelty(data: RunData) -> float | None:
     """Share of the identifiers and numbers in summaries that do not occur in their sources.
 
     For each summary part that enters a prompt, once: its *identifiers* (see below) and its numbers
-    of two digits and more. A name does not occur if no source message holds it, not even as a piece
-    of something longer (``main.py`` of ``src/main.py``); tools' names belong to the messages that
-    call them. Summed over the parts of all summaries. It measures invented content: 0 for summaries
-    that quote whole words. A heading that looks like an identifier counts, and so does an
-    identifier that was cut in the middle. None without summaries, or if they contain no names.
+    of two digits and more. A name does not occur if no source message has it, not even as a part of
+    a longer name (``main.py`` of ``src/main.py``); tools' names belong to the messages that call
+    them. Summed over the parts of all summaries. It measures invented content: 0 for summaries that
+    quote whole words. Headings that look like identifiers count, and so do truncated identifiers.
+    None without summaries, or if they contain no names.
     """
     novel = total = 0
     originals = {message.id: message for message in data.conversation.messages}
@@ -47,28 +47,28 @@ def summaries_failed(data: RunData) -> int:
     """Summaries that fail a sanity check.
 
     Side calls of purpose ``summary`` with any of these faults: the summary is empty, names hardly
-    any identifier of its input, has no sentence in common with it, asks the user or answers,
+    any identifier of its input, has no sentence in common with it, asks or answers the user,
     contains its own request or the whole previous summary, or far exceeds its budget. Inspect a run
-    that has any: the failed summary stays in the prompt, and in the figures.
+    that has any: failed summaries stay in the prompts and in the figures.
     """
     return sum(bool(call.faults) for call in data.summaries)
 
 
 @metric("share", "lower", "count of failed over count of all", _SANITY)
 def summaries_failed_share(data: RunData) -> float | None:
-    """Share of the summaries that fail a sanity check; None where none was requested."""
+    """Share of the summaries that fail a sanity check; None if none was requested."""
     requested = data.summaries
     return summaries_failed(data) / len(requested) if requested else None
 
 
 @metric("summaries", "lower", "count of those parts", "openclaw pull request 17345, rollback plan")
 def nested_summaries(data: RunData) -> int:
-    """Summaries that quote a summary, heading and all.
+    """Summaries that quote another summary, including its heading.
 
-    For each summary part that enters a prompt, once: whether its first line, which stands in none
-    of its sources, stands in it again. A strategy that reads its own blocks as if somebody had said
-    them (OpenClaw's first sidecar, ``[SESSION_SUMMARY]``) feeds on itself: each block quotes the
-    one before. A summary that is written anew or carried on has its heading once.
+    For each summary part that enters a prompt, once: whether its first line, which is in none of
+    its sources, occurs again in it. A strategy that reads its own blocks as messages (OpenClaw's
+    first sidecar, ``[SESSION_SUMMARY]``) feeds on itself: each block quotes the previous one. A new
+    or updated summary has its heading once.
     """
     originals = {message.id: message for message in data.conversation.messages}
     nested = 0
@@ -80,7 +80,7 @@ def nested_summaries(data: RunData) -> int:
 
 
 def _summaries(data: RunData) -> Iterator[tuple[Part, Iterable[Message]]]:
-    """Each summary part that came into a prompt, with the log at that time."""
+    """Each summary part that enters a prompt, with the log at that time."""
     script = set(map(id, data.conversation.messages))
     seen: dict[int, Part] = {}
     system: tuple[Part, ...] = ()
@@ -91,20 +91,20 @@ def _summaries(data: RunData) -> Iterator[tuple[Part, Iterable[Message]]]:
             made += system
         for part in made:
             if part.kind == "summary" and id(part) not in seen:
-                seen[id(part)] = part  # held, as an id may be given again
+                seen[id(part)] = part  # stored, because an id may be reused
                 yield part, step.log
 
 
 def _unsaid(
     names: frozenset[str], part: Part, messages: dict[str, Message], log: Iterable[Message]
 ) -> int:
-    """How many names stand in no source of a part."""
+    """The number of names that occur in no source of a part."""
     whole = "\n".join(_sources(part, messages, log))
     return sum(not _holds(whole, name) for name in names)
 
 
 def _holds(text: str, name: str) -> bool:
-    """Whether a name stands in a text, and is no piece of a word there."""
+    """Whether a text has a name as a whole word."""
     start = text.find(name)
     while start >= 0:
         end = start + len(name)
@@ -115,9 +115,9 @@ def _holds(text: str, name: str) -> bool:
 
 
 def _sources(part: Part, messages: dict[str, Message], log: Iterable[Message]) -> Iterator[str]:
-    """The texts of what a part stands for: of the script, or born in the replay.
+    """The texts of a part's sources, from the script or the replay.
 
-    Of a source that is a span, that span, and so a word that is cut there is the same word.
+    A span is cut as in the part, so that a truncated word matches.
     """
     for source in part.sources:
         message = messages.get(source.id) or next((m for m in log if m.id == source.id), None)

@@ -1,4 +1,4 @@
-"""How long facts survive: survival curves, the lives of facts, and the figures made of them."""
+"""How long facts survive: survival curves, lifetimes of facts, and their figures."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _KAPLAN = "E. Kaplan and P. Meier, J. Am. Stat. Assoc. 53, 1958"
 
 
 class Life(NamedTuple):
-    """How long something was followed, and whether it died then."""
+    """An observed lifetime, and whether it ended with death."""
 
     time: int
-    died: bool  # false if it was alive when it was last seen
+    died: bool  # false if the lifetime is censored
 
 
 class Point(NamedTuple):
     """A time at which a curve falls."""
 
     time: int
-    at_risk: int  # how many were followed up to it
-    deaths: int  # how many of them died at it
-    survival: float  # the share that lives on
+    at_risk: int  # number observed up to it
+    deaths: int  # number of deaths at it
+    survival: float  # the surviving share
 
 
 Curve = Sequence[Point]
 
 
 def kaplan_meier(lives: Iterable[Life]) -> list[Point]:
-    """Estimate a survival curve; a life last seen at a time counts as alive at it.
+    """Estimate a survival curve; censored lives count as alive at their last time.
 
     The product-limit estimate of Kaplan and Meier (J. Am. Stat. Assoc. 53, 1958).
 
@@ -74,9 +74,9 @@ def kaplan_meier(lives: Iterable[Life]) -> list[Point]:
 
 
 def survival_at(curve: Curve, time: float) -> float:
-    """The share that lives on after a time.
+    """The surviving share after a time.
 
-    Behind the last death the curve goes on flat, whether anybody has been followed so far or not.
+    After the last death the curve stays flat, even beyond the last observation.
     """
     alive = 1.0
     for point in curve:
@@ -87,7 +87,7 @@ def survival_at(curve: Curve, time: float) -> float:
 
 
 def restricted_mean(curve: Curve, limit: float) -> float:
-    """The mean time that is survived of so much: the area below the curve.
+    """The restricted mean survival time: the area below the curve.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def restricted_mean(curve: Curve, limit: float) -> float:
     return area + alive * (limit - before)
 
 
-# The lives of facts: from being stated to being gone from the prompt for the first time.
+# The life of a fact: from its first statement to the first prompt without it.
 
 Clock = Literal["rounds", "tokens"]
 
@@ -130,12 +130,12 @@ def _curves(timeline: FactTimeline, clock: Clock) -> dict[FactType, Curve]:
 
 
 def lives(timeline: FactTimeline, clock: Clock) -> list[tuple[int, Life]]:
-    """Of each fact that was due at a call of the script: its number and its life.
+    """The number and the life of each fact that was due at a call of the script.
 
-    It begins when the fact is stated first; what is said again while it lives goes on living. It
-    dies at the first call at which it is due and neither verbatim nor intact, though it may come
-    back later. It is lost from sight, alive at the call before, where it is superseded, deleted or
-    over, where a rewind takes back that it was said, where its state is unknown, and at the end.
+    A life begins with the first statement; later statements do not restart it. It ends at the first
+    call at which the fact is due and neither verbatim nor intact, even if the fact returns later.
+    It is censored at the previous call if the fact is superseded, deleted or expired, if a rewind
+    removes it, if its state is unknown, and at the end.
     """
     ended: list[tuple[int, Life]] = []
     created: dict[int, int] = {}
@@ -144,7 +144,7 @@ def lives(timeline: FactTimeline, clock: Clock) -> list[tuple[int, Life]]:
     for age, known, retained in zip(at, timeline.known, timeline.kept, strict=True):
         new = timeline.ledger.mask(number for number, _ in age.began)
         created |= dict(age.began)
-        # Whose state is unknown from the first has never been seen.
+        # A fact with an unknown state from the start is not observed.
         alive |= new & known
         gone = alive & ~(known & retained)
         for number in numbers(gone):
@@ -156,13 +156,13 @@ def lives(timeline: FactTimeline, clock: Clock) -> list[tuple[int, Life]]:
 
 
 def _life(created: int, seen: int, *, died: bool) -> Life:
-    # A rewind may have turned the clock back to before it was born, and it have been said again.
+    # A rewind may go back to before its statement, and the fact may then be stated again.
     return Life(max(0, seen - created), died)
 
 
 # How many compactions and tokens facts survive.
 
-LIMIT_ROUNDS, LIMIT_TOKENS = 5, 64_000  # project's notes on metrics, section 4, survival
+LIMIT_ROUNDS, LIMIT_TOKENS = 5, 64_000  # compactions and tokens
 ROUNDING = 1e-9  # 2/3 of 3/4 is a half
 
 
@@ -174,11 +174,11 @@ def survival_5(data: RunData) -> float | None:
 
     A fact's life begins when it is stated, and ends at the first call of the script at which it is
     due and neither verbatim nor intact. Time is the number of compactions since it was stated. A
-    life is right-censored where the fact is superseded, deleted or over, where a rewind removes it,
-    where its state is unknown, and at the session's end. The curve of each type is the Kaplan-Meier
-    estimate, and stays flat after the last observed fact, so that nothing is lost where nothing is
-    compacted. The figure is the area below the curve from 0 to 5, the mean over types: 5 if nothing
-    was lost before the fifth compaction, 1 if everything was lost at the first.
+    life is right-censored if the fact is superseded, deleted or expired, if a rewind removes it, if
+    its state is unknown, and at the session's end. The curve of each type is the Kaplan-Meier
+    estimate, flat after the last observation, so nothing is lost without compactions. The figure is
+    the area below the curve from 0 to 5, as the mean over types: 5 if nothing was lost before the
+    fifth compaction, 1 if everything was lost at the first.
     """
     return _mean(curves_by_rounds(data).values(), LIMIT_ROUNDS)
 
@@ -187,9 +187,9 @@ def survival_5(data: RunData) -> float | None:
 def survival_64k(data: RunData) -> float | None:
     """Share of the 64,000 tokens of log after a fact that the fact survives.
 
-    As ``survival_5``, with time in tokens of the log after the message that stated the fact, as the
-    model of the first call counts them: the area below the curve from 0 to 64,000, over 64,000, the
-    mean over types.
+    As ``survival_5``, with time in tokens of the log since the statement, counted by the first
+    call's model: the area below the curve from 0 to 64,000, divided by 64,000, as the mean over
+    types.
     """
     mean = _mean(curves_by_tokens(data).values(), LIMIT_TOKENS)
     return None if mean is None else mean / LIMIT_TOKENS
@@ -202,7 +202,7 @@ def survival_64k(data: RunData) -> float | None:
     _KAPLAN,
 )
 def survival_half_life(data: RunData) -> int | None:
-    """Compactions after which half of the facts are gone.
+    """Compactions after which half of the facts are lost.
 
     From the mean of the types' curves, see ``survival_5``: the first compaction at which it is at
     0.5 or below; None if more than half are left at the end.
@@ -229,7 +229,7 @@ def _mean(curves: Iterable[Curve], limit: int) -> float | None:
 
 
 def _mean_curve(curves: Collection[Curve]) -> list[tuple[int, float]]:
-    """The mean of curves: how much is left at the start, and at each time at which any falls."""
+    """The mean of curves at the start, and at each time at which any falls."""
     times = sorted({0}.union(point.time for curve in curves for point in curve))
     return [(t, fmean(survival_at(curve, t) for curve in curves)) for t in times if curves]
 

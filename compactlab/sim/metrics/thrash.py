@@ -1,4 +1,4 @@
-"""Compaction after compaction: how often, how soon, for how little, and for what."""
+"""Thrashing: frequency, intervals, gains and causes of compactions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ ABOUT = (
     "purpose; interval, gain and cause together do. Strategies that act on one request only count "
     "as compacting whenever content that had been sent is missing."
 )
-# A compaction that made the prompt smaller by a smaller share than this was hardly worth it.
+# A compaction with a smaller gain than this share was hardly worth it.
 SMALL = 0.10
 
 
@@ -42,22 +42,23 @@ class Cut(NamedTuple):
     """One compaction, in tokens."""
 
     call: int  # its index
-    before: int  # of the prompt that would have been sent without it
+    before: int  # of the prompt without it
     after: int  # of the prompt that was sent
-    system: int  # of that, the system blocks
-    passed: int  # of the last prompt before it that was sent without a compaction
-    again: int  # that came since the compaction before, and that a compaction had dropped
+    system: int  # of that prompt's system blocks
+    passed: int  # of the last prompt before it without a compaction
+    again: int  # added since the previous compaction, after a compaction had dropped them
 
     @property
     def gain(self) -> float:
-        """By what share it made the prompt smaller; below 0 if it made it larger."""
+        """Share by which it reduced the prompt; negative if the prompt became larger."""
         return 1 - self.after / self.before if self.before > 0 else 0.0
 
     @property
     def by_rereads(self) -> bool:
-        """Whether it would not have come to it without what came again.
+        """Whether re-reads caused it.
 
-        The prompt would then have been no larger than one at which nothing was compacted.
+        Without them, the prompt would have been no larger than one that was sent without
+        compacting.
         """
         return self.before - self.again <= self.passed < self.before
 
@@ -83,9 +84,9 @@ def cuts(data: RunData) -> list[Cut]:
     return made
 
 
-# What came again: results of the same calls, and in the closed loop what was fetched again.
+# Re-reads: results of the same calls, and recovered content in the closed loop.
 
-# Kinds of what recovery puts into the log.
+# Kinds of content that recovery adds to the log.
 _RECOVERED = frozenset({"recovered", "memory"})
 _Key = tuple[str, ...]
 
@@ -96,7 +97,7 @@ def _again(
     script: Conversation,
     count: Callable[[Part], int],
 ) -> int:
-    """Tokens of what came and had been dropped, with its calls; a result can come again once."""
+    """Tokens of re-reads with their calls; each dropped result can be re-read once."""
     tokens = 0
     asked: dict[str, int] = {}
     for part in (part for message in come for part in message.parts):
@@ -111,12 +112,12 @@ def _again(
 
 
 def _come(earlier: Step, later: Step) -> Iterable[Message]:
-    """The messages that came to the log between two calls; after a rewind, from there on."""
+    """The messages added to the log between two calls; after a rewind, from its target on."""
     return later.log[earlier.log.shared(later.log) :]
 
 
 def _dropped(data: RunData, at: int) -> Iterator[_Key]:
-    """What the results were of that a compaction took away, or that never got into a prompt."""
+    """The keys of results that a compaction removed, or that were never in a prompt."""
     change, steps = data.changes[at], data.trace.steps
     left = {id(part) for part in _results(change.come)}
     gone = [*change.gone, *_come(steps[at - 1], steps[at])]
@@ -129,19 +130,19 @@ def _results(messages: Iterable[Message]) -> Iterator[Part]:
 
 
 def _key(result: Part, script: Conversation) -> _Key:
-    """What a result is of: a file; else the call, its arguments, and what came of it."""
+    """The key of a result: its file, otherwise the call, its arguments and its result."""
     name, arguments, file = _calls(script).get(result.call_id, (result.name, "", ""))
     return (file,) if file else (name, arguments, result.text)
 
 
 @keep_latest
 def _calls(script: Conversation) -> Mapping[str, tuple[str, str, str]]:
-    """Of each call of a tool its name, its arguments and its file."""
+    """The name, arguments and file of each tool call."""
     parts = (part for message in script.messages for part in message.parts)
     return {p.call_id: (p.name, p.text, looked_at(p)) for p in parts if p.type == "tool_call"}
 
 
-# How often and how soon.
+# Frequency and intervals.
 
 
 @metric("per 100 calls", "lower", _HUNDRED, _SPIRAL)
@@ -152,10 +153,10 @@ def compactions_per_100_calls(data: RunData) -> float | None:
 
 @metric("per 100 calls", "lower", _HUNDRED, _LOOP)
 def compactions_with_recovery(data: RunData) -> float | None:
-    """Compactions of the closed loop, at best, per 100 calls of the script.
+    """Compactions of the closed loop in the best case, per 100 calls of the script.
 
-    What comes back fills the prompt, and so leads to further compactions. All of them are counted,
-    over the calls of the script alone.
+    Recovered content fills the prompt, and so causes further compactions. All of them count, per
+    100 calls of the script.
     """
     return None if data.best is None else _per_100(data.best)
 
@@ -174,27 +175,27 @@ def compaction_interval_min(data: RunData) -> int | None:
     return min((b.call - a.call for a, b in pairwise(cuts(data))), default=None)
 
 
-# For how little.
+# Gains.
 
 
 @metric("ratio", "lower", _MEDIAN, _SPIRAL)
 def compaction_floor(data: RunData) -> float | None:
-    """Prompt after a compaction over the prompt that it would have been.
+    """Ratio of the prompt after a compaction to the prompt without it.
 
-    The prompt that it would have been is the previous one and all messages that came to the log
-    since: the size at which the strategy acted. Nothing of the strategy has to be known for that.
-    Near 1, what a compaction leaves (system prompt, tools, kept messages, summary) is nearly what
-    triggers the next one. Above 1, compactions make the prompt larger. None without compactions.
+    The prompt without it is the previous one and all messages added to the log since: the size at
+    which the strategy acted. Near 1, the result of a compaction (system prompt, tools, kept
+    messages, summary) is nearly as large as the trigger of the next one. Above 1, compactions make
+    the prompt larger. None without compactions.
     """
     return median(cut.after / cut.before for cut in _sized(data)) if _sized(data) else None
 
 
 @metric("share", "neither", _MEDIAN)
 def floor_system(data: RunData) -> float | None:
-    """Share of the prompt after a compaction that is system prompt and tools.
+    """Share of system prompt and tools in the prompt after a compaction.
 
-    Of the prompt right after a compaction. It is the part of the floor that no strategy can remove;
-    the rest is what the strategy left or wrote. None without compactions.
+    It is the part of the floor that no strategy can remove; the strategy kept or wrote the rest.
+    None without compactions.
     """
     shares = [min(1.0, cut.system / cut.after) for cut in cuts(data) if cut.after > 0]
     return median(shares) if shares else None
@@ -202,10 +203,10 @@ def floor_system(data: RunData) -> float | None:
 
 @metric("share", "lower", _MEAN, _SPIRAL)
 def compactions_small_gain(data: RunData) -> float | None:
-    """Share of the compactions that made the prompt smaller by less than 10 %.
+    """Share of the compactions that reduced the prompt by less than 10 %.
 
-    Compared with the prompt that would have been sent, see ``compaction_floor``; those that made it
-    larger are among them. None without compactions.
+    Compared with the prompt without compaction, see ``compaction_floor``; compactions that made it
+    larger count, too. None without compactions.
     """
     return fmean(cut.gain < SMALL for cut in cuts(data)) if cuts(data) else None
 
@@ -219,46 +220,44 @@ def _sized(data: RunData) -> list[Cut]:
 
 @metric("tokens", "neither", _MEAN, limits=SIGNED, aggregation="mean")
 def fired_early(data: RunData) -> float | None:
-    """Tokens by which an estimate made compactions come too early; below 0, too late.
+    """Tokens by which estimates started compactions too early; negative if too late.
 
-    For each compaction: the tokens that the strategy took its context to have when it decided, less
-    those that it had by the model's own count, without thinking that the model drops. Agents know
-    the usage of the last call, and estimate what came since by its characters; one that looks at
-    the usage alone does not see what came since, and is late. A margin that is added to an estimate
-    counts as part of it; one that is taken off the trigger does not. Compactions of refused
-    requests are not counted, as their size started them. None without compactions, and for
-    strategies that count exactly, act by something else, or do not say what they believe.
+    For each compaction: the strategy's estimate of its context when it decided, less the model's
+    own count, without thinking that the model drops. Agents know the usage of the last call, and
+    estimate later messages by their characters; an agent that only uses the last usage is late. A
+    margin added to an estimate is part of it; a margin subtracted from the trigger is not.
+    Compactions of refused requests do not count, because no estimate started them. None without
+    compactions, and for strategies that count exactly, act on something else, or do not report
+    their estimate.
     """
     errors = [error for step in data.trace.steps for error in step.misjudged]
     return fmean(errors) if errors else None
 
 
-# For what.
+# Causes.
 
 
 @metric("share", "lower", _MEAN, _SPIRAL)
 def compactions_by_rereads(data: RunData) -> float | None:
-    """Share of the compactions that re-reads of dropped content have caused.
+    """Share of the compactions caused by re-reads of dropped content.
 
-    *Re-read* is a tool's result that came to the log since the previous compaction, if that one or
-    an earlier one had dropped or shortened a result of the same: of a read of the same file, or of
-    any other call with the same arguments and word for word the same result. The call is re-read
-    with it, and each dropped result can be re-read once. Re-reads *caused* a compaction if the
-    prompt without them would have been no larger than the last prompt before it that was sent
-    without compacting: at that size, the strategy did not act. So it is a lower bound for
-    strategies that act at a size, and tells little of others. The first compaction is caused by
-    none. None without compactions.
+    A *re-read* is a tool result added to the log since the previous compaction, if that or an
+    earlier compaction dropped or shortened the same result: of a read of the same file, or of
+    another call with the same arguments and exactly the same result. The call belongs to it, and
+    each dropped result can be re-read once. Re-reads *caused* a compaction if the prompt without
+    them would have been no larger than the last prompt before it that was sent without compacting:
+    at that size, the strategy did not act. This is a lower bound for strategies that act at a size,
+    and means little for others. The first compaction has no such cause. None without compactions.
     """
     return _by_rereads(data)
 
 
 @metric("share", "lower", _MEAN, _LOOP)
 def compactions_by_recovery(data: RunData) -> float | None:
-    """Share of the compactions that re-reads have caused, in the closed loop, at best.
+    """Share of the compactions caused by re-reads in the closed loop, in the best case.
 
-    As ``compactions_by_rereads``, but what the agent recovers counts as re-read, too: content that
-    was fetched again, found in memory or stated again by the user, whichever compaction had dropped
-    it.
+    As ``compactions_by_rereads``, but recovered content counts as re-read, too: fetched again,
+    found in memory or restated by the user, whichever compaction had dropped it.
     """
     return None if data.best is None else _by_rereads(data.best)
 
@@ -272,13 +271,13 @@ def _by_rereads(data: RunData) -> float | None:
 
 @dataclass(frozen=True)
 class Speed:
-    """Tokens a second: of a summary as it is written, and of a prompt that missed the cache."""
+    """Tokens per second: of a summary's output, and of uncached prompt tokens."""
 
     output: float
     prefill: float
 
     def seconds(self, call: SideCall) -> float:
-        """How long a request takes.
+        """The duration of a request.
 
         Examples
         --------
@@ -300,20 +299,19 @@ SPEED = Speed(
 
 @metric("seconds", "lower", "sum over summary calls of that purpose", _STALL)
 def compaction_stall_s(data: RunData) -> float:
-    """Seconds that a user waits for summaries, at a stated speed: simulated.
+    """Simulated seconds that a user waits for summaries.
 
-    For each request for a summary: its output at 47 tokens a second, and those tokens of its prompt
-    that were not read from the cache at 35,000 a second. Both speeds were measured on recorded
-    sessions (``speed.toml`` beside this module has sources and intervals) and are the same for all
-    models. The requests of a compaction are made one after the other. Nobody waits for those that
-    are made beside the work, or in a silence. 0 if no summary was waited for.
+    For each summary request: its output at 47 tokens per second, and its uncached prompt tokens at
+    35,000 per second. Both speeds were measured on recorded sessions (``speed.toml`` in this folder
+    has sources and intervals) and are the same for all models. The requests of a compaction are
+    sequential. Nobody waits for requests in the background or in a silence.
     """
     return math.fsum(SPEED.seconds(call) for call in data.summaries if call.waits)
 
 
 @metric("seconds", "lower", "maximum over compactions", _STALL, aggregation="maximum")
 def compaction_stall_max_s(data: RunData) -> float:
-    """Seconds of the longest wait for summaries between two calls of the agent: simulated."""
+    """Simulated seconds of the longest wait for summaries between two calls of the agent."""
     waits = (
         math.fsum(SPEED.seconds(c) for c in step.side if c.purpose == "summary" and c.waits)
         for step in data.trace.steps

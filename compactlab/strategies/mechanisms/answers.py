@@ -1,4 +1,4 @@
-"""Recorded answers of models that decide and do not summarise: a file, a line of JSON each."""
+"""Recorded answers of models that decide instead of summarising: a file with one JSON line each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read_answers(file: str, answer: type[T]) -> list[T]:
     UsageError
         If it cannot be read.
     InputError
-        If a line is no such answer.
+        If a line is not an answer.
     """
     answers = []
     for number, line in enumerate(_content(file).splitlines(), 1):
@@ -40,7 +40,7 @@ def digest_of_answers(file: str) -> str:
 
 
 def _content(file: str) -> bytes:
-    """Read a file that an experiment of a stranger may name: no link, no pipe, nothing huge."""
+    """Read a file named by an untrusted experiment: no link, no pipe, nothing huge."""
     try:
         return read_file(Path(file))
     except OSError as error:

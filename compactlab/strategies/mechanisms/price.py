@@ -1,4 +1,4 @@
-"""What a request would cost now, by the tokens that are read, missed and answered."""
+"""The current price of a request, from its cached, uncached and output tokens."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compaction items that nobody can read: sizes and retention that were measured, by kind."""
+"""Encrypted compaction items: measured sizes and retention, by kind."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ Item = Literal["unknown", "project", "short", "long"]
 
 @dataclass(frozen=True)
 class Measured:
-    """Items of OpenAI's endpoint whose content a model was asked about."""
+    """Measured items of OpenAI's endpoint: a model was asked about their content."""
 
     tokens: int  # the mean
-    kept: float  # share of the records that only the item could hold and that were told rightly
+    kept: float  # share of correct answers about records that only the item could hold
 
 
 # gpt-5.6-sol, github.com/algal/pi-openai-server-compaction, benchmarks at 8a3de2f3 (2026-07-23),
 # MIT; 75 exactly graded questions each. Prompts had 35,000 tokens (project) and 67,000. Items and
-# questions: docs/strategies.md. Two short and two long ones, so both are examples and no law.
+# questions: docs/strategies.md. Only two short and two long items: examples, not a law.
 MEASURED = MappingProxyType(
     {
         "project": Measured(6022, 450 / 450),  # native-vs-text: six items
@@ -43,14 +43,14 @@ def sealed(
     Parameters
     ----------
     item
-        Its kind. An unknown one has ``tokens``, and the state of what it stands for is unknown. A
-        measured one has the mean size of its kind and holds each message with the kind's share.
+        Its kind. An unknown one has ``tokens``, and its facts have an unknown state. A measured one
+        has the mean size of its kind, and holds each message with the probability of its kind.
     written
-        What the summariser wrote, which an unknown item stands for.
+        The summary that an unknown item stands for.
     replaced
         The messages that a measured item stands for.
     tokens
-        The size of an unknown one.
+        The size of an unknown item.
     """
     if item == "unknown":
         return Part("text", "", "opaque", sources_of(written), name="compaction", size=tokens)

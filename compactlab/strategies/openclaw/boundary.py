@@ -1,8 +1,7 @@
-"""Where OpenClaw 2026.9.6 cuts a history, and into which pieces it cuts what it summarises.
+"""The cut point of a history in OpenClaw 2026.9.6, and the pieces in which it is summarised.
 
-Its agent core began as pi's and is its own since; exact against vectors
-(``openclaw_cut_2026.9.6``, ``openclaw_stages_2026.9.6``). Nothing separates calls and results, but
-where a group of them is too large.
+Its agent core is a fork of pi's; exact against vectors (``openclaw_cut_2026.9.6``,
+``openclaw_stages_2026.9.6``). Calls and results are only separated if a group of them is too large.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ class Budget(NamedTuple):
 
 
 class Boundary(NamedTuple):
-    """A cut: the first message that is kept, and where the turn begins that it is in."""
+    """A cut: the first kept message, and the start of its turn."""
 
     first: int
     turn: int  # equal to ``first`` if no turn is split
@@ -40,9 +39,9 @@ class Boundary(NamedTuple):
 def cut_point(messages: Sequence[Message], keep: float, budget: Budget | None = None) -> Boundary:
     """Cut so that about this many tokens are kept: ``findCutPoint``.
 
-    From the end backwards, at the last message before which a cut is allowed when the tokens are
-    reached, so that results never lose their call. With a budget the tail is made shorter until it
-    fits; the cut is at the end if not even the newest message does.
+    Walking back from the end, the cut is at the last allowed message when the tokens are reached,
+    so results never lose their call. With a budget, the tail is shortened until it fits; if not
+    even the newest message fits, the cut is at the end.
     """
     cuts = [n for n, message in enumerate(messages) if role_of(message) in _CUTS]
     if not cuts:
@@ -86,7 +85,7 @@ class Prepared(NamedTuple):
 
 
 def unit_scale(keep: float, reported: float, estimated: float) -> float:
-    """Return by how much the estimates are below the provider's count; at least 1."""
+    """Return the ratio of the provider's count to the estimates; at least 1."""
     return min(max(1, keep), max(1, reported / estimated)) if estimated > 0 else 1
 
 
@@ -102,7 +101,7 @@ def prepared(
     keep
         Tokens that are kept.
     scale
-        What estimates are to be multiplied by; without a budget alone.
+        Factor for estimates; only used without a budget.
     budget
         The request that must fit.
 
@@ -184,7 +183,7 @@ class Small(NamedTuple):
 
 
 def without_oversized(messages: Sequence[Message], window: float) -> Small:
-    """Leave out what is too large: ``buildOversizedFallbackPlan``; with calls go their results."""
+    """Omit too large messages, calls with their results: ``buildOversizedFallbackPlan``."""
     kept, notes = list[Message](), list[str]()
     for group in groups(messages):
         large = [m for m in group if tokens(m) * MARGIN > window * 0.5]

@@ -1,4 +1,4 @@
-"""How large a tool's result may be in OpenClaw 2026.9.6, alone and together with the others.
+"""Limits of tool results in OpenClaw 2026.9.6, for one result and for all together.
 
 Exact against the program's own functions (vectors ``openclaw_2026.9.6_*``). Results are counted in
 characters as in ``pressure``. Not built: results whose full text OpenClaw keeps in a file.
@@ -44,8 +44,8 @@ Notice = Callable[[int], str]
 def cap(window: float) -> int:
     """Return the largest length of a result: ``resolveLiveToolResultMaxChars``.
 
-    It is 0.3 of the window at four characters per token, and at most 16,000, from a window of
-    100,000 tokens on 32,000, from 200,000 on 64,000.
+    It is 0.3 of the window at four characters per token. The maximum is 16,000; 32,000 from a
+    window of 100,000 tokens on; 64,000 from 200,000 on.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def notice(cut: int) -> str:
 
 
 def short_notice(cut: int) -> str:
-    """Return the notice where there is hardly room for one."""
+    """Return the notice used if there is little room."""
     return f"[... {max(1, cut)} chars truncated; narrow args]"
 
 
@@ -207,18 +207,18 @@ def _with(message: Message, place: int, cut: Cut) -> Part:
 
 
 class Reduced(NamedTuple):
-    """Results that were cut, by their place, and the characters saved."""
+    """Cut results by their position, and the saved characters."""
 
     changed: dict[int, Message]
     chars: int
 
 
 def reduced(messages: Messages, window: float) -> Reduced:
-    """Cut the results that are too large, then the oldest ones if all are together.
+    """Cut results that are too large; then cut the oldest if all together are.
 
-    As ``estimateToolResultReductionPotential`` and the recovery that follows it: results above
-    their cap are cut to that; if all have more than half of the window, the oldest are cut to
-    their notice and then replaced by a line, until they fit.
+    As ``estimateToolResultReductionPotential`` and the recovery after it: results are cut to their
+    cap. If all together have more than half of the window, the oldest are cut to their notice, then
+    replaced by a line, until they fit.
     """
     single = cap(window)
     sizes = {n: size for n, m in enumerate(messages) if (size := result_chars(m))}

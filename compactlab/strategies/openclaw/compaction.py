@@ -1,4 +1,4 @@
-"""When OpenClaw 2026.9.6 compacts, what for, and what becomes of the session."""
+"""Compaction in OpenClaw 2026.9.6: triggers, reserves, and the resulting session."""
 
 from __future__ import annotations
 
@@ -83,68 +83,67 @@ def rules_of(content: str, names: Sequence[str]) -> str:
 
 
 class _Request(NamedTuple):
-    """The request that a compaction makes room for: its fixed tokens, and its budget."""
+    """The request that must fit after a compaction: its fixed tokens, and its budget."""
 
     fixed: int
     budget: Budget
 
     @property
     def limit(self) -> float:
-        """The tokens that it may have altogether."""
+        """Its maximum tokens in total."""
         return self.fixed + self.budget.most
 
 
 @dataclass(frozen=True)
 class DistilledSummary(Strategy):
-    """Summarising compaction whose summaries are distilled anew, checked, and of limited length.
+    """Summarise under five headings, check the summary, and limit its length.
 
-    The safeguard of OpenClaw 2026.9.6. It compacts after an answer and before a turn when the last
-    prompt, its answer and what is said now reach the window less the reserve, and when a request is
-    refused; with ``mid_turn_precheck`` also between a tool's result and the next answer. A summary
-    is one of five headings, made of the earlier one and the new messages alike, with the last three
-    turns, the failures of tools and the files behind it, in 16,000 characters altogether. The
-    latest request and the identifiers of the last ten messages are put into it where they are
-    missing. What fails the check is asked for once more; then nothing is compacted, and the session
-    stays as it was (``guard_blocked``).
+    The safeguard of OpenClaw 2026.9.6. It compacts after an answer, or before a turn, when the last
+    prompt, its answer and the new message reach the window less the reserve; and when a request is
+    refused. With ``mid_turn_precheck`` it also checks between a tool result and the next answer. A
+    summary has five headings and is made anew from the previous summary and the new messages.
+    Appended are the last three turns, tool failures and files; the maximum is 16,000 characters in
+    total. The latest request and the identifiers of the last ten messages are inserted if they are
+    missing. A summary that fails the check is requested once more; if that fails, too, the session
+    stays unchanged (``guard_blocked``).
 
-    Exact are the trigger, the cut, the pieces, the check, the cutting to a length, and the way of a
-    check within a turn (vectors ``openclaw_*_2026.9.6``). Simplified: a writer that knows no
-    headings is taken to have kept to them, its text standing under the first; requests have no
-    system prompt and no definitions of tools; an overflow is compacted once and then has its tool
-    results cut; where the original answers with an error because a required compaction failed, the
-    turn goes on. ``truncateAfterCompaction`` was retired before 2026.9.6.
+    Exact: trigger, cut, pieces, check, cutting to a length, and the decision within a turn (vectors
+    ``openclaw_*_2026.9.6``). Simplified: the text of a summariser without headings is put under the
+    first one; requests have no system prompt and no tool definitions; after an overflow, it
+    compacts once and then cuts tool results; if a required compaction fails, the turn goes on (the
+    original returns an error). ``truncateAfterCompaction`` was retired before 2026.9.6.
 
     Parameters
     ----------
     reserve_tokens
-        Tokens of the window that the prompt may not grow into, at most a quarter of it.
+        Tokens of the window kept free, at most a quarter of it.
     keep_recent_tokens
-        Estimated tokens of the tail that stays.
+        Estimated tokens of the tail.
     recent_turns_preserve
         Turns that are quoted, at most 12.
     quality_guard
         Whether a summary is checked.
     max_retries
-        Further attempts where the check fails, at most 3.
+        Further attempts if the check fails, at most 3.
     forgets_headings
-        Share of the summaries that lack a heading, which the check refuses; a scenario, as no rate
-        has been published.
+        Share of the summaries that lack a heading, so that the check fails; a scenario, because no
+        rate has been published.
     mid_turn_precheck
         Whether there is a check within a turn (``midTurnPrecheck.enabled``).
     max_active_transcript_bytes
-        Bytes of what the model sees from which on it compacts anyway; 0 for never. If that leaves
-        more, it waits until as much has come again.
+        Bytes of the model's context above which it always compacts; 0 for never. If the result
+        still has more, it waits for as many new bytes.
     agents_md, post_compaction_sections
-        The text of ``AGENTS.md``, and the headings in it whose sections stand under each summary.
+        The text of ``AGENTS.md``, and the headings of its sections that are appended to each
+        summary.
     model
-        The model that summarises, by its name here; "" for the session's (``compaction.model``).
+        The summarising model by its catalogue name; "" for the session's (``compaction.model``).
     with_cache_reads
-        A fault of 2026.6: cached reads and writes of all calls of a turn count as context.
-    stale_usage
-        A fault of 2026.5: a report of before the last compaction counts as context.
+        A fault of 2026.6: cache reads and writes of all calls of a turn count as context.
+        stale_usage A fault of 2026.5: a report from before the last compaction counts as context.
     trigger
-        Compact from so many tokens on, or from this share of the window, in place of the window
-        less its reserve; None for the original's rule.
+        Tokens, or a share of the window, at which it compacts; None for the window less the
+        reserve.
     """
 
     does = (Act.SUMMARISE,)
@@ -166,7 +165,7 @@ class DistilledSummary(Strategy):
 
     @property
     def breaks(self) -> Mapping[str, str]:  # type: ignore[override]
-        """What its cut breaks, and what it breaks where it compacts too early."""
+        """The rules that its cut breaks, and those that an early compaction breaks."""
         cut = "a cut may fall inside a turn: its beginning is summarised (all)"
         large = "where little can be cut off, a summary may be larger than that (all)"
         early = self.max_active_transcript_bytes or self.with_cache_reads or self.stale_usage
@@ -174,7 +173,7 @@ class DistilledSummary(Strategy):
 
     @property
     def phases(self) -> frozenset[Phase]:  # type: ignore[override]
-        """After and before a turn, and when a request is refused; within a turn if it is told."""
+        """After and before a turn, and after a refused request; within a turn if set."""
         within = {Phase.BEFORE_CALL} if self.mid_turn_precheck else set()
         reads = {Phase.AFTER_CALL} if self.with_cache_reads else set()
         return frozenset({Phase.AFTER_TURN, Phase.BEFORE_TURN, Phase.ON_OVERFLOW, *within, *reads})
@@ -206,7 +205,7 @@ class DistilledSummary(Strategy):
         return after
 
     def _limit(self, host: Host) -> tuple[int, int]:
-        """Return the tokens of the window, and of these the reserve."""
+        """Return the tokens of the window and of the reserve in it."""
         if self.trigger:
             return int(tokens_at(self.trigger, host, host.window)), 0
         return host.window, effective_reserve(self.reserve_tokens, host.window)
@@ -254,7 +253,7 @@ class DistilledSummary(Strategy):
 
     @staticmethod
     def _pressure(view: View, host: Host) -> int:
-        """Estimate the next prompt: what was reported, and what came since."""
+        """Estimate the next prompt: the last report plus later messages."""
         system = "\n".join(part.text for part in view.system)
         opaque = math.ceil(sum(part.size for part in view.system) * MARGIN)
         if host.reported is None or is_stale(host):

@@ -1,4 +1,4 @@
-"""The summary of OpenClaw 2026.9.6: distilled anew each time, checked, and cut to a length."""
+"""The summary of OpenClaw 2026.9.6: made anew each time, checked, and cut to a length."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ SPLIT = "\n\n**Turn Context (split turn):**\n\n"
 _EARLIER_TURNS = "[Earlier preserved messages truncated]\n"
 _HALF = MOST_CHARS // 2  # for the turns, and for the first part of a split one
 _NEWEST = 10  # messages whose identifiers must survive
-_TEXTS = "1.6.0"  # of pi, which writes messages out as 2026.9.6 does: without thinking
+_TEXTS = "1.6.0"  # pi version that writes messages like 2026.9.6: without thinking
 _HEADING = re.compile(r"^##(?=[ \t]+\S)", re.MULTILINE)
 
 
@@ -89,7 +89,7 @@ def latest_ask(messages: Sequence[Message]) -> str:
 
 
 def is_talk(message: Message) -> bool:
-    """Whether a message says something (``hasMeaningfulConversationContent``)."""
+    """Whether a message has content (``hasMeaningfulConversationContent``)."""
     text = said(message)
     return bool(text) and not is_silent(text)
 
@@ -105,7 +105,7 @@ class Distiller:
     retries: int  # further attempts if the check fails; below 0: no check
     forgets: float = 0.0  # share of the answers that lack a heading
     rules: str = ""  # sections of AGENTS.md
-    model: str = ""  # that writes, if it is another one
+    model: str = ""  # the writing model, if it is another one
     waits: bool = True
 
     # Requests.
@@ -136,7 +136,7 @@ class Distiller:
     def _in_a_row(
         self, messages: Sequence[Message], most: float, instructions: str, share: float
     ) -> list[Part] | None:
-        """Summarise the chunks in order, without what is too large if a request is refused."""
+        """Summarise the chunks in order; if a request is refused, omit too large messages."""
         small = without_oversized(messages, self.host.window)
         tries = [(messages, list[str]())]
         if small.messages and len(small.messages) < len(messages):
@@ -194,7 +194,7 @@ class Distiller:
         unresolved: str = "",
         room: float | None = None,
     ) -> list[Part] | None:
-        """Summarise what was prepared; None if it is refused, or fails the check.
+        """Summarise prepared messages; None if the request is refused or the check fails.
 
         Parameters
         ----------
@@ -275,10 +275,10 @@ class Distiller:
         return own and self._headed(own)
 
     def _headed(self, written: list[Part]) -> list[Part]:
-        """Put a summary under the headings, if its writer was not asked for any.
+        """Put a summary under the headings, if its writer does not know them.
 
-        Those that only quote know no headings; a model's own are left as they are. ``forgets`` is
-        the share of the summaries that lack the last one.
+        Quoting summarisers know no headings; a model's own are kept. ``forgets`` is the share of
+        summaries that lack the last one.
         """
         if any(heading in text_of(written) for heading in HEADINGS):
             return written
@@ -297,7 +297,7 @@ class _Section(NamedTuple):
 
 
 class _Job(NamedTuple):
-    """What is to be summarised, and what is appended to it."""
+    """The content to summarise, and the text to append."""
 
     messages: Sequence[Message]
     prefix: Sequence[Message]
@@ -310,7 +310,7 @@ class _Job(NamedTuple):
     def finished(
         self, body: list[Part], prefix: list[Part] | None, *, checks: bool
     ) -> tuple[Final | None, list[Part]]:
-        """Cut body and suffix to their length, and return the parts that are left."""
+        """Cut body and suffix to their length, and return the remaining parts."""
         split = _split_section(prefix or [])
         audited = text_of([*body, *split])
         if not checks:
@@ -358,7 +358,7 @@ def _split_section(written: list[Part]) -> list[Part]:
 
 
 def _turns_section(messages: Sequence[Message]) -> _Section:
-    """Format the quoted turns within 8,000 characters, the newest first to stay."""
+    """Format the newest quoted turns that fit 8,000 characters."""
     segments = []
     for group in groups(messages):
         found = [part for message in group for part in line_of(message)]

@@ -24,8 +24,8 @@ from compactlab.strategies.openclaw.pressure import effective_reserve, tokens
 
 # Silent replies: answers of an agent that OpenClaw does not show to the user. Early versions
 # suppress a whole message that begins or ends with the token. Later ones suppress only a message
-# that equals the token, and remove the token from the end of others; 2026.9.6 in any case, and
-# whatever punctuation is around it.
+# that equals the token, and remove the token from the end of others; 2026.9.6 ignores case and
+# surrounding punctuation.
 
 SILENT = "NO_REPLY"
 
@@ -95,7 +95,7 @@ SOFT_THRESHOLD_TOKENS = 4_000
 RESERVE_TOKENS_FLOOR = 20_000
 FORCE_FLUSH_TRANSCRIPT_BYTES = 2 * 1024 * 1024
 MAX_FAILURES = 3  # flushes of a cycle that may fail (2026.9.6)
-HEARTBEAT = "Read HEARTBEAT.md"  # as OpenClaw's own prompt of a heartbeat begins
+HEARTBEAT = "Read HEARTBEAT.md"  # the beginning of OpenClaw's default heartbeat prompt
 
 # Within this distance of the threshold, 2026.3.13 reads the last answer's size from the transcript.
 _OUTPUT_BUFFER_TOKENS = 8_192
@@ -145,7 +145,7 @@ def flush_threshold(window: int, reserve: int, soft: int) -> int:
 
 
 class Plan(NamedTuple):
-    """The tokens of the window that are reserved, and how many before that a flush is due."""
+    """The reserved tokens of the window, and the margin before them at which a flush is due."""
 
     reserve: int
     soft: int
@@ -154,7 +154,7 @@ class Plan(NamedTuple):
 def planned(window: int, reserve: int, soft: int) -> Plan:
     """Return the plan for a window: ``buildMemoryFlushPlan`` (2026.9.6).
 
-    The reserve has at most a quarter of the window, the margin half of what is left.
+    The reserve is at most a quarter of the window; the margin is at most half of the rest.
     """
     reserve = effective_reserve(reserve, window)
     return Plan(reserve, min(soft, (window - reserve) // 2))
@@ -177,11 +177,11 @@ def projected_tokens(prompt: float, output: float, new: float, threshold: float)
 def believed_prompt(
     view: View, host: Host, *, reads: bool = False, stale: bool = False
 ) -> tuple[float, float]:
-    """Return the last prompt's tokens and its answer's, as 2026.9.6 knows them.
+    """Return the tokens of the last prompt and its answer, as 2026.9.6 knows them.
 
     After a compaction they are estimated, because the last report is about another prompt. Two
-    faults of earlier versions can be planted: with ``stale`` that report counts all the same, with
-    ``reads`` the cached tokens of all calls of the turn count as context (see :func:`note_reads`).
+    faults of earlier versions can be added: ``stale`` counts that report anyway, ``reads`` counts
+    the cached tokens of all calls of the turn as context (see :func:`note_reads`).
     """
     last = host.reported
     if last is None or (is_stale(host) and not stale):
@@ -217,71 +217,66 @@ REMINDER = "A memory is kept outside of this conversation: what is put into it c
 
 @dataclass(frozen=True)
 class MemoryFlush(Strategy):
-    """Before a compaction, once a cycle, let the agent take a turn to write its memory down.
+    """Once before each compaction, let the agent write its memory in an extra turn.
 
-    It compacts nothing: it goes before one that does, as in ``memory_flush() + auto_compact()``.
-    The protocol is that of the Signet specification, section 6.4, in the three profiles found in
-    the field:
+    It does not compact, so combine it: ``memory_flush() + auto_compact()``. The protocol is that of
+    the Signet specification, section 6.4, with three profiles:
 
     ``full``
-        OpenClaw's. When the last prompt comes near the size at which it is compacted, and before
-        the user's turn, the agent is told to store what must last, with words added to the system
-        prompt. It writes, and answers that nothing need be said. That is a turn like any other:
-        each of its calls is billed, the changed system prompt is read from no cache, and what is
-        said stays in the history.
+        OpenClaw's. If the last prompt is close to the compaction trigger, then before the user's
+        turn the agent is told to store lasting information, with an addition to the system prompt.
+        It writes, and answers with a token for silence. This is a normal turn: each call is billed,
+        the changed system prompt is not cached, and its messages stay in the history.
     ``hook``
-        OpenCode's plug-ins are handed the compactor's request, and add a reminder to it. No turn
-        is run, so nothing is written down.
+        OpenCode's plug-ins add a reminder to the summary request. There is no extra turn, so
+        nothing is written.
     ``internal``
-        Claude Code's: nothing of it can be seen from outside, so it does nothing here.
+        Claude Code's: not observable from outside, so it does nothing here.
 
-    In 2026.9.6 the turn is taken on a private copy of the conversation: of it only the notes last,
-    it is taken after an answer (so nobody waits), or before a turn that is going to be compacted,
-    and the copy's tools are other ones, so that none of it is read from the cache.
+    In 2026.9.6 the turn runs on a private copy of the conversation, of which only the notes are
+    kept. It runs after an answer (so nobody waits), or before a turn that will be compacted. The
+    copy has other tools, so none of it is read from the cache.
 
-    The rules for when it runs, and for what a user hears of it, are exact. What the agent writes is
-    simulated: the run's summariser says it, from what the agent sees. Simplified: the turn sees the
-    session's view, not what others make of it for a request; the transcript's size is that of its
-    texts, without the JSON around them; a heartbeat is known by its words alone; in a read-only
-    sandbox and with a command-line back end OpenClaw has no flush, so leave this strategy out; the
-    prompts are our own, about as long as the originals; the cache key
-    of a copy is not separate; a failed flush is billed as one that writes nothing.
+    Exact: when it runs, and what the user sees of it. The notes are simulated: the run's summariser
+    writes them from the agent's context. Simplified: the turn has the session's view, without
+    changes for one request; the transcript's size is that of its texts, without JSON; a heartbeat
+    is recognised only by its words; the prompts have our wording and the originals' length; a copy
+    has no separate cache key; a failed flush is billed like one that writes nothing. OpenClaw has
+    no flush in a read-only sandbox or with a command-line back end, so omit this strategy there.
 
     Parameters
     ----------
     soft_threshold_tokens
-        So many tokens before that it runs.
+        Tokens before the trigger of the compaction at which it runs.
     reserve_tokens_floor
-        Tokens of the window that the context is not to grow into. The compactor's own reserve is
-        not asked: with a larger one, compaction comes first and the flush too late, as in the
-        original. Of no effect beside a trigger.
+        Tokens of the window kept free. The compactor's own reserve is ignored: if that is larger,
+        the flush comes too late, as in the original. Without effect if a trigger is set.
     force_flush_transcript_bytes
-        Size of the transcript from which on it runs anyway; 0 for never. Since 2026.3.13; from
-        2026.9.6 on what the model sees of it counts.
+        Size of the transcript above which it always runs; 0 for never. Since 2026.3.13; since
+        2026.9.6 only the model's context counts.
     prompt, system_prompt
-        What the agent is told, and what is added to the system prompt; our own words by default.
+        The message to the agent, and the addition to the system prompt; our own wording by default.
     max_notes_tokens
-        How long what it writes may be; the original leaves that to the model.
+        Maximum length of the notes; the original leaves that to the model.
     profile
-        Whose flush it is.
+        ``full``, ``hook`` or ``internal``.
     version
-        Of OpenClaw. 2026.1.29 looks at the last prompt alone and suppresses every answer that
-        begins or ends with the token for silence; 2026.3.13 adds the last answer and what the user
-        says now, and suppresses only the token; 2026.9.6 is detached (see above).
+        OpenClaw's version. 2026.1.29 counts only the last prompt, and suppresses every answer that
+        begins or ends with the token for silence. 2026.3.13 adds the last answer and the new
+        message, and suppresses only the token. 2026.9.6 uses a private copy (see above).
     model
-        The model that takes the turn (``memoryFlush.model``), by its name here; "" for the
-        session's. From 2026.9.6 on.
+        The model of the turn (``memoryFlush.model``) by its catalogue name; "" for the session's.
+        Since 2026.9.6.
     failing
-        Share of the flushes that fail; for 2026.9.6, which tries three times in a cycle. No rate
-        has been published: a scenario, 0 by default.
+        Share of failing flushes, for 2026.9.6, which tries three times per compaction. A scenario,
+        because no rate has been published.
     with_cache_reads
-        A fault of 2026.6: cached reads and writes of all calls of a turn count as context.
-    heartbeat
-        The beginning of a message by which OpenClaw wakes the agent; there is no flush at such a
-        turn. "" where none is known. No transcript marks them, and their words can be configured.
+        A fault of 2026.6: cache reads and writes of all calls of a turn count as context. heartbeat
+        The beginning of a message with which OpenClaw wakes the agent; such a turn has no flush. ""
+        if unknown. Transcripts do not mark these messages, and their wording can be configured.
     trigger
-        The trigger of the compaction that it goes before, tokens or a share of the window; None
-        for the window less the floor of the reserve.
+        The compaction's trigger, tokens or a share of the window; None for the window less the
+        floor of the reserve.
     """
 
     does = (Act.NOTE,)
@@ -308,7 +303,7 @@ class MemoryFlush(Strategy):
 
     @property
     def phases(self) -> frozenset[Phase]:  # type: ignore[override]
-        """Before a turn; from 2026.9.6 on also after one."""
+        """Before a turn; since 2026.9.6 also after one."""
         after = {Phase.AFTER_TURN} if self.version == NEWEST else set()
         reads = {Phase.AFTER_CALL} if self.with_cache_reads else set()
         return frozenset({Phase.BEFORE_TURN, *after, *reads})

@@ -344,25 +344,24 @@ def _removed(
 
 @dataclass(frozen=True)
 class WriteGuard(Strategy):
-    """Keep what is written into the session in order: a result for every call, and none too large.
+    """Give every call a result when messages are written to the session, and cut large results.
 
-    OpenClaw's guard of the session's file (``installSessionToolResultGuard``). When something else
-    is written while a call has no result, one is made up and written first; what comes late stands
-    behind that, and ``pair_repair`` puts it right at load. From 2026.2.17 on a result of more than
-    400,000 characters is cut before it is written, for good: at a line break near the end of what
-    is kept; in 2026.3.13 its end stays, too, where it looks important. In 2026.9.6 the cap is
-    16,000 to 64,000 characters, by the window (``caps.cap``), and there is nothing else: nobody
-    weighs all results of a request any more. Exact are the pairs (2026.1.29) and the caps
-    (2026.2.17, 2026.9.6); that of 2026.3.13 is built of its exact parts, by its source. Results for
-    all providers; the original makes none up for OpenAI's kind of API.
+    OpenClaw's guard of the session's file (``installSessionToolResultGuard``). If another message
+    is written while a call has no result, a synthetic result is written first. A late result comes
+    after that message, and ``pair_repair`` moves it at load. Since 2026.2.17 results of more than
+    400,000 characters are permanently cut before they are written, at a line break near the end of
+    the kept text; 2026.3.13 also keeps an end that looks important. In 2026.9.6 the cap is 16,000
+    to 64,000 characters, by the window (``caps.cap``), and there is no check of a whole request any
+    more. Exact: the pairs (2026.1.29) and the caps (2026.2.17, 2026.9.6); the cap of 2026.3.13
+    consists of exact parts, joined after its source. Synthetic results are written for all
+    providers; the original writes none for OpenAI's APIs.
 
     Parameters
     ----------
     synthetic_results
-        Whether missing results are made up (``allowSyntheticToolResults``).
+        Whether synthetic results are written (``allowSyntheticToolResults``).
     max_chars
-        The cap; fixed in the versions to 2026.3.13, and more than that of 2026.9.6, of which the
-        smaller holds. 0 for no cap.
+        The cap in characters; 0 for none. In 2026.9.6 the smaller of this and its own cap is used.
     version
         OpenClaw's: 2026.1.29 has no cap.
     """
@@ -400,18 +399,18 @@ class WriteGuard(Strategy):
 
 @dataclass(frozen=True)
 class OverflowTruncation(Strategy):
-    """When a prompt is refused even after a compaction, cut large results in the session for good.
+    """When a prompt is refused even after a compaction, permanently cut large results.
 
     OpenClaw's last resort (``truncateOversizedToolResultsInSession``, 2026.2.17 on): every result
-    that has more than three tenths of the window, at four characters to the token, is cut to that.
-    In a pipeline it comes after what compacts. Exact is what becomes of a result. Simplified: the
-    original compacts up to three times before, this asks once; a prompt is refused if it is larger
-    than the window, by the model's own count, after ``context_guard``.
+    is cut to at most three tenths of the window, at four characters per token. In a pipeline it
+    comes after the strategy that compacts. Cutting a result is exact. Simplified: the original
+    first compacts up to three times, here once; a prompt is refused if it exceeds the window, by
+    the model's own count, after ``context_guard``.
 
     Parameters
     ----------
     version
-        OpenClaw's: 2026.3.13 keeps the end of a result where that looks important.
+        OpenClaw's: 2026.3.13 also keeps the end of a result if that looks important.
     """
 
     does = (Act.CLEAR,)
@@ -439,23 +438,23 @@ class OverflowTruncation(Strategy):
 class ContextGuard(Strategy):
     """Before every request, cut results that are too large, and remove old ones if all are.
 
-    OpenClaw's guard of the context (``installToolResultContextGuard``, 2026.2.17). It weighs
-    messages in characters, those of results twice: one result may have half of the window (at four
-    characters to the token), all messages three quarters. What is more is cut; then a word takes
-    the place of results, oldest first, until the rest fits. So a session of large results is kept
-    below the size at which it would be compacted, and every request beyond that point removes one
-    more result near its beginning: all behind it is written to the cache again.
+    OpenClaw's context guard (``installToolResultContextGuard``, 2026.2.17). It counts the
+    characters of messages, those of results twice. One result may have half of the window (at four
+    characters per token), all messages three quarters. Longer results are cut; then placeholders
+    replace results, oldest first, until the rest fits. So a session of large results never reaches
+    the compaction trigger. Instead, every further request removes one more result near the
+    beginning, and everything after it is written to the cache again.
 
-    Exact is what becomes of the messages. Simplified: details of results are not in recordings,
-    which the original counts; what it changes in memory stays changed until the session is loaded
-    again, to the same effect as for one request. Left out is the refusal of what is still above
-    nine tenths, which came by 2026-03-22 (openclaw/openclaw pull request 51952 shows it).
+    The changes of messages are exact. Simplified: the original also counts the details of results,
+    which recordings lack; it changes messages in memory until the session is loaded again, which
+    has the same effect as changing each request. Left out: the refusal of prompts still above nine
+    tenths, added by 2026-03-22 (openclaw/openclaw pull request 51952 shows it).
 
     Parameters
     ----------
     newest_first
-        Remove the newest results first, so that what is cached stays: pull request 58036 of
-        openclaw/openclaw, merged on 2026-03-31, after the versions that are followed here.
+        Remove the newest results first, so that the cached prefix stays: pull request 58036 of
+        openclaw/openclaw, merged on 2026-03-31, after the versions built here.
     """
 
     does = (Act.CLEAR,)

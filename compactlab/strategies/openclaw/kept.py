@@ -80,31 +80,26 @@ def buffer_section(messages: Sequence[Message]) -> list[Part]:
 
 @dataclass(frozen=True)
 class RecencyBuffer(OnPi):
-    """Summarising compaction whose summary ends with the newest of the old messages, verbatim.
+    """Summarise, and append the newest of the summarised messages verbatim.
 
     OpenClaw pull request 3968 (not merged), on top of the safeguard of OpenClaw 2026.1.29, on top
-    of pi's compaction; when it compacts and what it cuts off is told at ``auto_compact``. The
-    buffer is taken from what would be summarised, never from the turn that is cut in two nor from
-    pi's own tail: it preserves the border between the summary and the tail. Only the words of its
-    messages survive: calls, thinking and images vanish, and an answer that only calls tools is an
-    empty line. The next compaction hands the whole summary, its verbatim section included, on as
-    the previous one: what was verbatim is then summarised.
+    of pi's compaction; ``auto_compact`` describes trigger and cut. The buffer is taken from the
+    messages to summarise, never from a split turn or pi's own tail. It keeps only text: calls,
+    thinking and images are removed, and an answer that only calls tools is an empty line. The next
+    compaction summarises the whole summary, including the verbatim section.
 
-    Of the safeguard, built are: the summary in stages (two halves and a third request that makes
-    them one, where the history is more than one request may take), the share of the history, the
-    failures of tools, the file lists, which it does not carry on, and the order of all of these.
-    Exact are the buffer, the failures, and how the history is shared, split and cut into pieces.
-    Simplified: a request fails only where it is larger than the window (then what is oversized is
-    left out and named); status and exit code of a failure are not known.
+    The safeguard has: a summary in stages (two halves and a third request that merges them, if the
+    history exceeds one request), the share of the history, tool failures, file lists (not passed to
+    the next compaction), and the order of these. Exact: the buffer, the failures, and the history's
+    share, halves and pieces. Simplified: a request fails only if it exceeds the window (then
+    oversized messages are omitted and named); status and exit code of a failure are not known.
 
     Parameters
     ----------
     enabled
-        Whether there is a buffer; off in the original. Without it this is OpenClaw's safeguard.
-    keep_messages
-        Messages in the buffer, at most.
-    keep_tokens
-        Estimated tokens in the buffer, at most, but for the newest message, which is always kept.
+        Whether there is a buffer (off in the original); without it this is OpenClaw's safeguard.
+        keep_messages Maximum messages in the buffer. keep_tokens Maximum estimated tokens in the
+        buffer; the newest message is always kept.
     max_history_share
         If what is new takes more than this share of the window (and a fifth), the history is
         pruned to the share before it is summarised; what is pruned is summarised first. 0.1 to 0.9.
@@ -252,24 +247,23 @@ _REAL = ("user", "assistant", "toolResult")
 
 @dataclass(frozen=True)
 class PreserveTurns(OnPi):
-    """Summarising compaction whose summary ends with the last turns of what it replaces.
+    """Summarise, and append the last of the summarised turns, shortened.
 
     The safeguard of OpenClaw 2026.3.13, on top of pi's compaction (see ``auto_compact``). The turns
-    are taken from what would be summarised; each message is a line of at most 600 characters, so
-    that long ones are cut, and calls, thinking and images are only named. Where there is nothing
-    to be summarised but messages of extensions, it does not compact.
+    are taken from the messages to summarise. Each message becomes a line of at most 600 characters;
+    calls, thinking and images are only named. If only messages of extensions would be summarised,
+    it does not compact.
 
-    Built are the same pieces as in ``recency_buffer``, and of what came later the repair of what is
-    left to be summarised, smaller pieces, the headings that a summary must have, and the refusal
-    to compact nothing. Exact are the turns, the repair, and the history's share, halves and pieces,
-    with the margin by which these are smaller. Left out: the check of a summary's quality (off by
-    default), the rules from ``AGENTS.md``, and the headings where there is neither a history nor a
-    previous summary.
+    It has the same pieces as ``recency_buffer`` and, added later, the repair of the remaining
+    history, smaller pieces, required headings, and the refusal to compact nothing. Exact: the
+    turns, the repair, and the history's share, halves and pieces, with their margin. Left out: the
+    quality check (off by default), the rules from ``AGENTS.md``, and the headings if there is
+    neither a history nor a previous summary.
 
     Parameters
     ----------
     recent_turns_preserve
-        Turns that are kept, at most 12.
+        Number of kept turns, at most 12.
     max_history_share
         If what is new takes more than this share of the window (and a fifth), the history is
         pruned to the share before it is summarised; what is pruned is summarised first. 0.1 to 0.9.

@@ -33,23 +33,21 @@ from compactlab.strategies.providers.compaction import ServerCompaction
 class TurnSlice(Mending):
     """Send the newest turns before the current one, whole.
 
-    After OpenClaw's ``limitHistoryTurns`` (2026.1.29 to 2026.3.13), which slices the history that
-    is loaded for a turn, before the user's new prompt is added to it; so the current turn does not
-    count, and nothing is sliced while it goes on. What came before the first turn that is kept is
-    dropped, a summary that an earlier compaction left there among it. If nothing were left, the
-    history would stay as it is.
+    OpenClaw's ``limitHistoryTurns`` (2026.1.29 to 2026.3.13), which slices the history loaded for a
+    turn before the user's new prompt is added. So the current turn does not count, and nothing is
+    sliced within it. Everything before the first kept turn is dropped, even the summary of an
+    earlier compaction. If nothing would remain, the history stays unchanged.
 
-    The original has no default: it slices only where a limit is configured for a channel or a
-    direct chat (``historyLimit``, ``dmHistoryLimit``). Ours needs one. Simplified in that what a
-    client told the model in the user's name, the prompt of a memory flush say, is no turn.
+    The original has no default: it slices only if a limit is configured for a channel or a direct
+    chat (``historyLimit``, ``dmHistoryLimit``). Simplified: a client's message in the user's name,
+    such as the prompt of a memory flush, begins no turn.
 
     Parameters
     ----------
     history_limit
-        How many turns at most.
-    repair
-        Whether calls and results are put together afterwards, as from 2026.2.17 on; before that
-        it was done before the slice: ``pair_repair + turn_slice(repair=False)``.
+        Maximum number of turns. repair Whether calls and results are repaired afterwards, as since
+        2026.2.17; earlier versions repaired before the slice: ``pair_repair +
+        turn_slice(repair=False)``.
     """
 
     does = (Act.TRUNCATE,)
@@ -71,12 +69,12 @@ class TurnSlice(Mending):
 
 @dataclass(frozen=True)
 class ProviderEdits(Strategy):
-    """What OpenClaw 2026.9.6 has the provider do to a prompt, by whose model it is.
+    """The edits of a prompt that OpenClaw 2026.9.6 requests from each provider.
 
-    Anthropic's with an API key: old tool results are cleared from 0.3 of the window (at least
-    50,000 tokens) on, but for the newest three, if that yields a twentieth of it (at least 12,500).
-    OpenAI's: the server compacts from 0.7 of the window on, long before the client would. The
-    others: nothing. By its source, ``@openclaw/ai`` 2026.9.6, and its docs on session pruning.
+    Anthropic with an API key: above 0.3 of the window (at least 50,000 tokens), all tool results
+    but the newest three are cleared, if that saves a twentieth of it (at least 12,500). OpenAI: the
+    server compacts above 0.7 of the window, long before the client would. Others: nothing. After
+    its source, ``@openclaw/ai`` 2026.9.6, and its docs on session pruning.
     """
 
     does = (Act.CLEAR, Act.SUMMARISE)
@@ -95,7 +93,7 @@ def _edits(provider: str, window: int) -> Strategy | None:
 
 
 _NEWEST = "2026.9.6"
-# Settings of the newest version alone.
+# Settings of only the newest version.
 _OF_TODAY = (
     "auth",
     "keep_recent_tokens",
@@ -117,60 +115,61 @@ _OF_TODAY = (
 class Openclaw(Agent):
     """OpenClaw: memory flush, compaction in safeguard mode, pruning of stale tool results, guards.
 
-    What it does out of the box with an Anthropic key: no turn is sliced off, pairs are repaired at
-    load, the flush is on, old tool results are cleared by the server (before 2026.9.6: pruned by
-    the client, with an hour as the cache's lifetime). With a model of OpenAI the server compacts,
-    so early that neither the flush nor the client's compaction has anything to do. The three pull
-    requests (3968 recency buffer, 3599 context recovery, 17345 planner, sidecar and outputRef;
-    none was merged) are off and can be switched on, to see what they would have changed.
+    The defaults are OpenClaw's with an Anthropic key: no turn is sliced off, pairs are repaired at
+    load, the flush is on, and the server clears old tool results (before 2026.9.6 the client prunes
+    them, assuming a cache lifetime of an hour). With OpenAI's models the server compacts so early
+    that flush and client compaction never run. Three pull requests, none of them merged, are off
+    but can be switched on: 3968 (recency buffer), 3599 (context recovery), 17345 (planner, sidecar
+    and outputRef).
 
-    Left out: recall from memory (a search that the model asks for); heartbeats; plug-ins that
-    compact (``compaction.provider``, context engines); the rules that are told in the system prompt
-    of the turn after a compaction; old images; the endpoint that compacts for OpenAI at the
-    client's threshold.
+    Left out: recall from memory (a search tool of the model); heartbeats; plug-ins that compact
+    (``compaction.provider``, context engines); rules added to the system prompt of the turn after a
+    compaction; old images; OpenAI's compaction endpoint at the client's threshold.
 
     Parameters
     ----------
     version
         ``2026.1.29``: pi 0.49.3, safeguard without preserved turns. ``2026.2.17``: pi 0.53.0; its
-        package lacked the extension files, so that safeguard and pruning silently did nothing (to
+        package lacked the extension files, so safeguard and pruning silently did nothing (until
         0.55.3 pi's compaction is that of 0.49.3, byte for byte). ``2026.3.13``: pi 0.58.0, the
-        three newest turns that are summarised are quoted. ``2026.9.6``: its own agent core, see
+        three newest summarised turns are quoted. ``2026.9.6``: its own agent core, see
         ``distilled_summary``; the flush on a copy of the session; the server's edits.
     memory_flush
-        Whether the agent writes its memory down before a compaction.
+        Whether the agent writes its memory before a compaction.
     pruning
         Whether stale tool results are pruned, or cleared by the server.
     history_limit
-        Turns that are sent; 0 for all, which is the default.
+        Number of turns that are sent; 0 for all.
     recency_buffer
-        Pull request 3968. With 2026.3.13 it takes the place of the preserved turns, with 2026.9.6
-        that of the whole compaction, as it was in 2026.3.13.
+        Pull request 3968. In 2026.3.13 it replaces the preserved turns. In 2026.9.6 the whole
+        compaction becomes that of 2026.3.13 with it.
     context_recovery
-        Pull request 3599: messages that are shown again after a compaction; 0 for none.
+        Pull request 3599: number of messages shown again after a compaction; 0 for none.
     planner
         Pull request 17345: token budget, sidecar, and oversized results in files.
     trigger
-        Tokens, or a share of the window, beyond which it compacts, with the flush 4,000 tokens
-        before that; None for the window less 20,000 (``compaction.reserveTokensFloor``; in 2026.9.6
-        at most a quarter of the window).
+        Tokens, or a share of the window, beyond which it compacts; the flush runs 4,000 tokens
+        earlier. None for the window less 20,000 (``compaction.reserveTokensFloor``; in 2026.9.6 at
+        most a quarter of the window).
     guards
-        Whether tool results are guarded: missing ones made up when something else is written; from
-        2026.2.17 on also capped when written, and cut in the session when a request is refused;
-        before 2026.9.6 also cut or removed in a request that is too large. Users cannot switch it
-        off: without it, it is what this agent was here before November 2026.
+        Whether tool results are guarded: missing ones are synthesised when another message is
+        written; since 2026.2.17 results are also capped when written, and cut in the session after
+        a refused request; before 2026.9.6 also cut or removed in a request that is too large.
+        OpenClaw's users cannot switch this off.
     auth
-        2026.9.6: ``api_key``, or ``oauth``, for which Anthropic's results are pruned by the client.
+        2026.9.6: ``api_key``, or ``oauth``, with which the client prunes results under Anthropic's
+        models.
     keep_recent_tokens, mid_turn_precheck, quality_guard, forgets_headings
         2026.9.6: see ``distilled_summary``, as for the next three.
     max_active_transcript_bytes, agents_md, post_compaction_sections
         2026.9.6.
     compaction_model, flush_model
-        2026.9.6: the models that summarise, and flush, by their names here; "" for the session's.
+        2026.9.6: the models for summaries and flushes by their catalogue names; "" for the
+        session's.
     failing_flushes
         2026.9.6: the share of the flushes that fail, see ``memory_flush``.
     with_cache_reads, stale_usage
-        2026.9.6: faults of the versions before it, which users complained about; off.
+        2026.9.6: faults of earlier versions that users reported; off.
     """
 
     version: Literal["2026.1.29", "2026.2.17", "2026.3.13", "2026.9.6"] = "2026.9.6"

@@ -161,8 +161,8 @@ def read_reference(details: Any) -> dict[str, Any] | None:
 def resolve(folder: str, path: str) -> str | None:
     """Resolve a reference's path, if it is inside the folder of payloads; else None.
 
-    As in the original, only names are checked. Symbolic links, which its review asked about, are
-    followed and refused if they lead out by :class:`.Folder`, which alone opens files.
+    As in the original, only names are checked. :class:`.Folder`, which opens all files, refuses
+    symbolic links that lead out.
     """
     root = posixpath.normpath(posixpath.join(folder, FOLDER))
     place = posixpath.normpath(posixpath.join(folder, path))
@@ -207,29 +207,27 @@ def _slug(name: str | None) -> str:
 
 @dataclass(frozen=True)
 class OffloadOutputs(Strategy):
-    """Replace a tool's result that is too large by its beginning and a pointer to a file.
+    """Replace a large tool result by its beginning and a pointer to a file.
 
-    After OpenClaw's pull request 17345 (guard of the session's tool results, late version). It
-    acts before a result is sent for the first time, so it breaks no cache. Exact: thresholds, file
-    name and content, hash, preview and notice, retrieval. Transcripts do not hold what a tool told
-    its client (``details``), so of a recording only texts are put away. Files go to ``host.files``;
-    no replay opens a file that a transcript names.
+    After OpenClaw's pull request 17345 (guard of the session's tool results, late version). It acts
+    before a result is first sent, so the cache stays valid. Exact: thresholds, file name and
+    content, hash, preview and notice, retrieval. Transcripts lack the data for the client
+    (``details``), so only texts of recordings are moved. Files go to ``host.files``; a replay never
+    opens a file that a transcript names.
 
     Parameters
     ----------
     max_text_chars
-        A longer text is put away.
-    preview_chars
-        What stays of it.
+        A longer text is moved to a file. preview_chars Length of its preview.
     hard_max_chars
-        A text is cut to so many characters before anything else, as the original's guard does: the
-        rest reaches no file. 0 for no cap.
+        A text is first cut to this length, as by the original's guard; the rest is lost. 0 for no
+        cap.
     pointer_for_text
-        Whether a result of which only the text was too large can be fetched again. In the original
-        it cannot: it stores a reference only beside details.
+        Whether a result can be fetched again if only its text was too large. The original cannot,
+        because it stores references only with details.
     verify
-        Whether a payload that does not have its hash is an error. The original delivers it all the
-        same, and reports.
+        Whether a wrong hash of a payload is an error. The original reports it and delivers the
+        payload.
     """
 
     does = (Act.OFFLOAD,)

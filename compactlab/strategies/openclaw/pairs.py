@@ -303,22 +303,20 @@ class Mending(Strategy):
 
 @dataclass(frozen=True)
 class PairRepair(Mending):
-    """Give every call its result right behind it, and drop results that have no call there.
+    """Put every result right after its call, and drop results without a call.
 
-    After OpenClaw's ``repairToolUseResultPairing``, with its faults, which
-    :mod:`compactlab.strategies.openclaw.pairs` tells. A provider refuses a prompt in
-    which calls and results do not match. The original repairs what it loads for a turn and leaves
-    the file as it is; so does this: it holds for one turn, and the next starts from the session's
-    view again, to the same effect. What goes wrong within a turn is put right in the next one. In a
-    pipeline it comes after what cuts: ``token_budget + pair_repair``.
+    OpenClaw's ``repairToolUseResultPairing``, with its faults (see :func:`repair`). Providers
+    refuse prompts in which calls and results do not match. As in the original, a repair lasts for
+    one turn, and the session stays unchanged. Mismatches that arise within a turn are repaired in
+    the next. In a pipeline it comes after strategies that cut: ``token_budget + pair_repair``.
 
-    The original does it for Anthropic's and Google's kinds of API only; this one for all.
+    The original repairs only for Anthropic's and Google's APIs; this strategy for all.
 
     Parameters
     ----------
     version
-        OpenClaw's: from 2026.3.13 on, calls of answers that were cut off are given no results, and
-        results without the name of a tool that of their call.
+        OpenClaw's: since 2026.3.13, calls of interrupted answers get no results, and results
+        without a tool's name get that of their call.
     """
 
     does = (Act.REPAIR,)

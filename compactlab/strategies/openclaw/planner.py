@@ -125,28 +125,23 @@ def static_tokens(system: str, prompt: str) -> int:
 class TokenBudget(Mending):
     """Once a turn, drop the oldest messages until the history fits its budget.
 
-    After the planner of OpenClaw's pull request 17345 (commit 84e6946), which was never merged.
-    The budget is what the window leaves beside a reserve for the answer, the system prompt, the
-    prompt of the current turn and a reserve for what is not known yet, less a tenth for safety.
-    The turn before the current one is kept whatever its size. Then come the limit of turns and a
-    repair of calls and results, which the plan may have cut apart; if nothing is left, the history
-    stays as it is.
+    The planner of OpenClaw's pull request 17345 (commit 84e6946, never merged). The budget is the
+    window less the answer's reserve, the system prompt, the current prompt and a dynamic reserve,
+    less a tenth for safety. The previous turn is always kept. Then the limit of turns applies, and
+    calls and results, which the plan may have separated, are repaired. If nothing remains, the
+    history stays unchanged.
 
-    Exact are plan, order and repair. Simplified: the definitions of tools count as part of the
-    system prompt, and a summary beside the transcript (``summary_sidecar``) does not count.
+    Exact: plan, order and repair. Simplified: tool definitions count as part of the system prompt,
+    and lines of ``summary_sidecar`` do not count.
 
     Parameters
     ----------
     reserve_tokens_floor
         Tokens kept free for the answer.
     max_history_share
-        Share of the rest that the history may take, 0.1 to 1.
-    dynamic_reserve_ratio
-        Share of the window held back for what is not known yet, 0 to 0.5.
-    min_dynamic_reserve_tokens
-        Tokens held back at least.
-    history_limit
-        How many turns at most; 0 for no limit, as in the original where none is configured.
+        Share of the rest for the history, 0.1 to 1. dynamic_reserve_ratio Share of the window
+        reserved for unknown content, 0 to 0.5. min_dynamic_reserve_tokens Minimum of this reserve.
+        history_limit Maximum number of turns; 0 for no limit, the original's default.
     """
 
     does = (Act.TRUNCATE,)

@@ -1,7 +1,7 @@
-"""How OpenClaw 2026.9.6 weighs texts, messages and whole prompts, and what it does if one is large.
+"""How OpenClaw 2026.9.6 estimates texts, messages and prompts, and reacts to large prompts.
 
 Exact against the program's own functions (vectors ``openclaw_2026.9.6_*``). Texts count their
-characters, in UTF-16 code units; those of Chinese, Japanese and Korean count for more of them.
+characters, in UTF-16 code units; Chinese, Japanese and Korean ones count as more.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def prompt_pressure(messages: Iterable[Message], system: str = "", prompt: str =
     return raised(sum(map(pressure, messages)) + fixed + _MESSAGE + _text(prompt))
 
 
-# The reserve, and what to do about a prompt that grows into it.
+# The reserve, and the reaction to a prompt that exceeds it.
 
 RESERVE_SHARE = 0.25
 _BUFFER = 512  # tokens
@@ -121,7 +121,7 @@ Way = Literal["fits", "compact_only", "truncate_tool_results_only", "compact_the
 
 
 class Route(NamedTuple):
-    """What a check within a turn decides, and its figures in tokens (the last in characters)."""
+    """The decision of a check within a turn, and its figures in tokens (the last in characters)."""
 
     way: Way
     estimated: int

@@ -202,47 +202,41 @@ _LONGER: Mapping[str, str] = MappingProxyType(
 
 @dataclass(frozen=True)
 class TtlPrune(Strategy):
-    """After a pause, send old tool results trimmed or cleared, for one request.
+    """After a pause, trim or clear old tool results for one request.
 
-    After OpenClaw's context pruning in mode ``cache-ttl``. When so much time has passed since the
-    end of the last turn that the provider's cache must be cold, long results are trimmed and, if
-    the context is still too large, old ones cleared. Three things about the original are kept.
-    Only the end of a turn counts as a touch (its beginning, in 2026.1.29), so within a turn that
-    goes on for longer than that, results are pruned although the cache is warm. In the first turn
-    nothing is pruned, because nothing has been touched. And what is pruned is pruned for one
-    request only: the next sends everything in full, and writes it to the cache once more.
+    OpenClaw's context pruning in mode ``cache-ttl``. When the cache must have expired since the end
+    of the last turn, long results are trimmed and, if the context is still too large, old ones
+    cleared. Three properties of the original are kept. Only the end of a turn counts as a touch (in
+    2026.1.29 its start), so a turn longer than the lifetime prunes results although the cache is
+    warm. The first turn prunes nothing, because there is no touch yet. Pruning lasts for one
+    request: the next sends everything in full, and writes it to the cache again.
 
-    Exact are the settings, the gate and what is done to the messages. Simplified: a touch is read
-    from the times of the log and not from the session's file, so a rewind takes it back.
+    Exact: the settings, the gate and the changes of messages. Simplified: touches are read from the
+    log's times, not from the session's file, so a rewind reverts them.
 
     Parameters
     ----------
     ttl
-        How long the cache is taken to live: a number and ``ms``, ``s``, ``m``, ``h`` or ``d``;
+        The assumed lifetime of the cache: a number and ``ms``, ``s``, ``m``, ``h`` or ``d``;
         minutes without a unit. OpenClaw sets ``1h`` itself for some of Anthropic's accounts.
     keep_last_assistants
-        Everything from the newest so many answers on stays.
+        Number of newest answers; messages from the oldest of them on stay unchanged.
     soft_trim_ratio, hard_clear_ratio
-        Shares of the window that the context has to fill for results to be trimmed, and cleared.
-    min_prunable_tool_chars
-        Nothing is cleared where less than that could be.
+        Shares of the window above which results are trimmed, and cleared. min_prunable_tool_chars
+        Minimum characters of clearable results; below, nothing is cleared.
     tools_allow, tools_deny
-        Patterns of the tools whose results are pruned; ``*`` stands for anything. Denied ones are
-        left out, and where any are allowed, so are all others.
+        Patterns of the tools whose results are pruned; ``*`` stands for anything. Denied tools are
+        excluded; if any are allowed, all others are excluded.
     soft_trim_max_chars, soft_trim_head_chars, soft_trim_tail_chars
         A result longer than the first is trimmed to the other two.
     hard_clear_enabled
-        Whether anything is cleared.
-    hard_clear_placeholder
-        What stands in the place of a cleared result.
-    sticky
-        Whether what was pruned stays pruned, which the original's does not.
-    every_provider
-        Whether models of others than Anthropic are served, too; the original leaves them alone.
+        Whether results may be cleared. hard_clear_placeholder The text that replaces a cleared
+        result. sticky Whether pruned results stay pruned; not in the original. every_provider
+        Whether it also acts under models that are not Anthropic's; not in the original.
     version
-        OpenClaw's: 2026.1.29 leaves results with images alone and takes the beginning of a turn
-        for a touch; 2026.3.13 puts a line in the place of images, takes the end of a turn, and
-        does not count a turn in which the session was compacted.
+        OpenClaw's: 2026.1.29 does not change results with images, and the start of a turn is the
+        touch; 2026.3.13 replaces images by a line, the end of a turn is the touch, and a turn with
+        a compaction does not count.
     """
 
     does = (Act.CLEAR,)

@@ -1,10 +1,10 @@
 """OpenClaw's check of a summary, and how a summary is cut so that it passes (2026.9.6).
 
-Of a summary five headings, the latest request and the identifiers of the last messages must
-survive. The program puts the last two there itself when it cuts a summary to its length, so that
-a model that keeps to the headings passes; what still fails is asked for again, and then nothing is
-compacted. Exact against vectors (``openclaw_quality_2026.9.6``). Simplified: which words of a
-request count for nothing is told by a short English list of our own.
+A summary must have five headings, the latest request and the identifiers of the last messages. When
+the program cuts a summary to its length, it inserts the last two itself, so a summary with the
+headings passes. A summary that fails is requested again; if that fails, too, nothing is compacted.
+Exact against vectors (``openclaw_quality_2026.9.6``). Simplified: stop words of a request are a
+short English list of our own.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def shown_ask(ask: str, most: int = ASK_CHARS, note: str = "split-turn ask conte
 
 @dataclass(frozen=True)
 class Facts:
-    """What a summary must not lose."""
+    """The facts that a summary must contain."""
 
     identifiers: Sequence[str] = ()
     ask: str = ""  # the latest request
@@ -106,7 +106,7 @@ def _words(text: str) -> list[str]:
 
 
 def reflects(summary: str, ask: str) -> bool:
-    """Whether a summary has two words of a request, or one of a short one; of an empty one, yes."""
+    """Whether a summary has two words of a request (one of a short one, none of an empty one)."""
     words = _words(ask)
     telling = [word for word in words if len(word) > 1 and not _EMPTY_WORDS.fullmatch(word)]
     long = [word for word in telling if len(word) > 2 and not word.isdigit()]
@@ -122,7 +122,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _pending(summary: str) -> str:
-    """Return what stands under the heading of pending requests."""
+    """Return the section on pending requests."""
     _, found, rest = _at_heading(summary, HEADINGS[_ASKS])
     rest = re.split(r"^##[ \t]+\S.*$", rest, maxsplit=1, flags=re.MULTILINE)[0]
     return rest.strip(BLANKS) if found else ""
@@ -140,7 +140,7 @@ def _first_pending(summary: str) -> str:
 def audit(
     summary: str, body: str, written: Iterable[str], facts: Facts, prefix: str | None = None
 ) -> list[str]:
-    """Return what is wrong with a summary: ``auditSummaryQuality``.
+    """Return the faults of a summary: ``auditSummaryQuality``.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def _marks_pending(prefix: str, facts: Facts) -> bool:
     return bool(_words(facts.ask)) and reflects(_pending(prefix), facts.ask)
 
 
-# A summary is cut in pieces: spans of what was written, and words of the program's own.
+# A summary is cut in pieces: spans of the written text, and the program's own words.
 
 
 def _front(text: str, units: int) -> str:
@@ -277,7 +277,7 @@ class _Plan:
 
     @cached_property
     def tails(self) -> list[str]:
-        """What must stand at the end of each section."""
+        """The required end of each section."""
         facts, pending = self.facts, self.contents[_ASKS].text
         shown, ask = facts.shown, ""
         hidden = reflects(pending, facts.ask) and shown not in pending
@@ -316,7 +316,7 @@ class _Plan:
     def render(self, most: int) -> tuple[Cuts, bool] | None:
         """Return the summary within a length, and whether content was cut; None if it is too short.
 
-        The first three sections share what the others leave, by their lengths.
+        The first three sections share the remaining length in proportion to theirs.
         """
         if utf16_length(self.body) <= most and self.stands(most):
             return Cuts(self.body, ((0, len(self.body)),)), False
@@ -358,9 +358,9 @@ class _Plan:
 class Final(NamedTuple):
     """A summary within its length."""
 
-    body: Cuts  # what a model wrote, with what was added
+    body: Cuts  # the model's text, with additions
     suffix: Cuts  # what is appended
-    room: int  # for the body
+    room: int  # available for the body
     feasible: bool = True  # whether what must be kept fits at all
 
     @property
@@ -399,13 +399,13 @@ def finalised(
     Parameters
     ----------
     body, suffix
-        What a model wrote; what is appended.
+        The model's text, and the appended text.
     most
         UTF-16 code units.
     facts
         What must survive; None if nothing is checked.
     audited
-        Where the latest request is looked for; the body by default.
+        The text searched for the latest request; the body by default.
     """
     size = utf16_length(body)
     plan = _plan(body, facts, audited or body) if facts else None
@@ -451,12 +451,12 @@ def capped(text: str, most: int, note: str = CUT_OFF) -> Cuts:
 def fitted(
     tokens: float | None, weigh: Callable[[str], float], make: Callable[[int], Final]
 ) -> Final | None:
-    """Return the longest summary that has so many tokens: ``fitCompactionSummary``; None if none.
+    """Return the longest summary that fits the tokens: ``fitCompactionSummary``; None if none does.
 
     Parameters
     ----------
     tokens
-        The most that it may have; None for no such limit.
+        The limit; None for no limit.
     weigh
         Estimates the tokens of a text.
     make

@@ -47,25 +47,23 @@ OPENS, CLOSES = "<relevant-memories>", "</relevant-memories>"
 
 @dataclass(frozen=True)
 class MemoryRecall(Strategy):
-    """Before each turn, look up the user's words in memory and put the best notes before them.
+    """Before each turn, search memory for the user's message and insert the best notes before it.
 
-    Memory is what other parts of a pipeline have written, as in ``memory_flush + memory_recall``;
-    while there is nothing in it, nothing happens. OpenClaw knows two ways of recall: a tool that
-    the agent calls, whose result stays in the transcript, and an extension that puts notes in
-    front of the user's new prompt, where they stay as well. A script can call no tool that it does
-    not call, so ours is the second; as it only adds to what is new, it leaves the cache alone.
+    Other parts of a pipeline write the memory, as in ``memory_flush + memory_recall``. OpenClaw has
+    two kinds of recall, both of which stay in the transcript: the result of a tool that the agent
+    calls, and an extension's notes before the user's new prompt. A script cannot make new calls, so
+    this is the extension; it only adds new content, so the cache stays valid.
 
-    Exact is the limit of characters (2026.2.17, of the QMD backend; pull request 17345 has it for
-    all backends). The search is ours: BM25 over all notes, as QMD ranks by default, with a fixed
-    order among equals. Halves of code pairs at the cut are not sent, as in pi. A note that comes
-    from a branch that was given up in a rewind stands for nothing that is known.
+    The limit of characters is exact (2026.2.17, QMD backend; in pull request 17345 for all
+    backends). The search is ours: BM25 over all notes, QMD's default ranking, with a fixed order of
+    ties. Split surrogate pairs at a cut are not sent, as in pi. A note from a branch abandoned by a
+    rewind has no known sources.
 
     Parameters
     ----------
     max_results
-        Notes that are found, at most.
-    max_injected_chars
-        UTF-16 code units of all notes together; 0 is no limit.
+        Maximum number of notes. max_injected_chars Maximum UTF-16 code units of all notes together;
+        0 for no limit.
     """
 
     does = (Act.RETRIEVE,)

@@ -115,28 +115,24 @@ def _spans(message: Message, length: int) -> tuple[Source, ...]:
 
 @dataclass(frozen=True)
 class ContextRecovery(Strategy):
-    """For one turn after a compaction, put the last messages in front of the system prompt.
+    """For one turn after a compaction, show the last messages before the system prompt.
 
-    After OpenClaw pull request 3599 (commit ebb53f39, never merged). It compacts nothing: it
-    follows the compactions of other parts of a pipeline, as in ``auto_compact +
-    context_recovery``, and comes in the turn after them. The block is read from the log, which
-    still has what the compaction kept: so it repeats the tail that is in the prompt anyway. As it
-    changes the system prompt for one turn, the whole prompt is written to the cache twice: with
-    the block, and without it.
+    After OpenClaw pull request 3599 (commit ebb53f39, never merged). It does not compact, so
+    combine it: ``auto_compact + context_recovery``. The block comes from the log, which includes
+    the kept messages, so it repeats the tail of the prompt. It changes the system prompt for one
+    turn, so the whole prompt is written to the cache twice: with the block, and without it.
 
-    Exact are the bookkeeping, which messages are asked for and quoted, and the block, but for its
-    second line, which has our own words and the original's length. Simplified: the block goes
-    before the whole system prompt and not before a section of it; a rewind takes the bookkeeping
-    back and hides what it gave up; what a client attached to a session is not quoted, as OpenClaw
-    leaves out its own system events. Halves of code pairs at a cut are not sent, as in pi.
+    Exact: the bookkeeping, the choice of messages, and the block, except for its second line, which
+    has our wording and the original's length. Simplified: the block precedes the whole system
+    prompt, not a section of it; a rewind reverts the bookkeeping and hides abandoned messages; a
+    client's attachments are not quoted, like OpenClaw's own system events. Split surrogate pairs at
+    a cut are not sent, as in pi.
 
     Parameters
     ----------
     messages
-        User and assistant messages that are shown, 0 to 50. In the original it is 0, which is
-        off, unless it is set; 10 is its example.
-    chars
-        UTF-16 code units of each that are shown; a constant in the original.
+        Number of user and assistant messages, 0 to 50. The original's default is 0 (off), its
+        example 10. chars Maximum UTF-16 code units of each; a constant in the original.
     """
 
     does = (Act.RETRIEVE,)

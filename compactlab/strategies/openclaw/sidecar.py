@@ -220,44 +220,38 @@ _NAME = "session summary"
 
 @dataclass(frozen=True)
 class SummarySidecar(Strategy):
-    """Keep a line for each message of user and assistant beside the transcript, and show them.
+    """Keep a line for each user and assistant message in a separate file, and show the newest.
 
     After OpenClaw pull request 17345 (never merged). The lines are extracted, not written by a
-    model, and kept in a file that no rewind touches. Before each turn the messages of the
-    session's view that are new since the last time are read, but not the new prompt.
+    model, and kept in a file that rewinds do not change. Before each turn, new messages of the
+    session's view are read, except the new prompt.
 
-    ``hardened=False`` is the first version (commit 4c779794), exact but for the second line of
-    the block, which has our own words and the original's length. It shows the lines always, glued
-    to the front of the user's new prompt, where they stay. So its own blocks are read as what the
-    user said, and quoted in the next blocks: a loop. The prompt grows by up to 1,200 characters a
-    turn, and the user's own words are pushed out of the lines. When the view becomes shorter, by
-    a rewind or by a compaction, it stops reading until the view is as long again, and shows what
-    it has.
+    ``hardened=False`` is the first version (commit 4c779794), exact except for the second line of
+    the block, which has our wording and the original's length. It always inserts the lines into the
+    user's new prompt, where they stay. So it reads its own blocks as user text and quotes them in
+    the next blocks: a loop. The prompt grows by up to 1,200 characters per turn, and the user's own
+    text disappears from the lines. If a rewind or a compaction shortens the view, it reads nothing
+    until the view is as long again, and shows old lines.
 
     ``hardened=True`` is the last version, of which only a report and a test are known, not the
-    source: messages that begin with such a block are skipped, and a view that has become shorter
-    is read anew (so that after a compaction only what it kept has lines); a view that is just as
-    long again has nothing new, and lines of a branch that was given up stay. The lines go to the
-    end of the system prompt for one turn, if another part of the pipeline has left out messages,
-    or if the pressure reaches the threshold. What pressure is, is not known; here it is pi's
-    estimate of the prompt over the context window.
+    source. It skips messages that begin with a block, and reads a shortened view again (so after a
+    compaction only kept messages have lines). A view of equal length counts as unchanged, so lines
+    of an abandoned branch stay. The lines are appended to the system prompt for one turn, if
+    another strategy removed messages, or if the pressure reaches the threshold. The original's
+    definition of pressure is unknown; here it is pi's estimate of the prompt over the context
+    window.
 
-    Both compare a new line with the last of the old ones alone. Simplified in both: successive
-    messages of the user are not merged; a line whose message was given up in a rewind stands for
-    nothing that is known.
+    Both compare a new line only with the last old one. Simplified in both: successive user messages
+    are not merged; a line of a message abandoned by a rewind has no known source.
 
     Parameters
     ----------
     hardened
         The last version, or the first.
     threshold
-        Share of the window from which on the hardened version shows its lines.
-    max_items
-        Lines that are kept; the newest.
-    item_chars
-        UTF-16 code units of a line.
-    max_chars
-        UTF-16 code units that are shown; the newest lines that fit.
+        Share of the window at which the hardened version shows its lines. max_items Number of
+        newest lines that are kept. item_chars Maximum UTF-16 code units of a line. max_chars
+        Maximum UTF-16 code units of the block.
     """
 
     does = (Act.NOTE,)

@@ -1,4 +1,4 @@
-"""pi: compaction in a running session: its trigger, and the resulting view."""
+"""pi's compaction in a running session: its trigger, and the resulting view."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def budgets(
 ) -> tuple[int, int]:
     """Return the reserve and the tail of a model: ``getCompactionSettings`` (0.86.0 to 1.6.0).
 
-    ``overrides`` are models, each with both; in pi, either can be left out.
+    ``overrides`` are models with both values; pi allows either to be left out.
     """
     return {name: (own, tail) for name, own, tail in overrides}.get(model, (reserve, keep))
 
 
 def within_run(messages: Messages, answer: int) -> bool:
-    """Whether results of tools wait for the next answer, so that pi looks there (since 0.84.4).
+    """Whether tool results wait for the next answer, so that pi checks the context (since 0.84.4).
 
-    A message that the user sends meanwhile comes after that.
+    A user message sent meanwhile comes later.
     """
     return messages[answer].origin not in FAILED and any(
         message.role == "tool" for message in messages[answer + 1 :]
@@ -131,16 +131,14 @@ class OnPi(Strategy):
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, beyond which it is time; None for the window less the
-        reserve, which then decides the length of summaries alone.
+        Tokens, or a share of the window, beyond which it compacts; None for the window less the
+        reserve. With a trigger, the reserve only limits the length of summaries.
     reserve_tokens
-        Tokens of the window that the context may not grow into.
-    reserve_tokens_floor
-        OpenClaw raises the reserve to so many tokens.
+        Tokens of the window kept free. reserve_tokens_floor Minimum to which OpenClaw raises the
+        reserve.
     keep_recent_tokens
-        Estimated tokens of the tail that stays as it is.
-    version
-        Of pi, see ``auto_compact``.
+        Estimated tokens of the tail, which stays unchanged. version pi's version, see
+        ``auto_compact``.
     """
 
     # No fields here: each strategy defines their order in its spec.
@@ -159,7 +157,7 @@ class OnPi(Strategy):
 
     @property
     def reserve(self) -> int:
-        """Tokens of the window that the context may not grow into, at least the floor."""
+        """Tokens of the window kept free, at least the floor."""
         return raised_reserve(self.reserve_tokens, self.reserve_tokens_floor)
 
     def compact(self, view: View, host: Host) -> View:
@@ -216,10 +214,10 @@ def _backwards(messages: Messages) -> Iterator[int]:
 
 
 def _tokens(view: View, answer: int, host: Host) -> float | None:
-    """Return the tokens in context as pi knows them (1.6.0); None if it does not look.
+    """Return the tokens in context as pi knows them (1.6.0); None if it does not check.
 
-    After a run, and before a prompt, it is the usage of the last answer alone; within a run, what
-    came since is added. An answer that is older than the last compaction is looked at by nobody.
+    After a run, and before a prompt, this is only the usage of the last answer; within a run, later
+    messages are added. Answers older than the last compaction are ignored.
     """
     messages, phase = view.messages, host.phase
     since = messages[answer + 1 :]
@@ -291,45 +289,44 @@ class AutoCompact(OnPi):
     """Summarise what is older than the tail once the context has grown into the reserve.
 
     pi's compaction (``@earendil-works/pi-coding-agent``, until 0.73.1 ``@mariozechner/...``), with
-    the floor that OpenClaw puts under its reserve. Exact: token estimates, trigger, cut point, what
-    is summarised and what is kept, the two summaries of a turn that is cut in two, the previous
-    summary, file lists, limits of length, and the text that a summary is asked for with, but for
-    the wording of the instructions.
+    OpenClaw's minimum for its reserve. Exact: token estimates, trigger, cut point, summarised and
+    kept messages, the separate summary of a split turn, the previous summary, file lists, limits of
+    length, and the text of summary requests, except the instructions' wording.
 
-    pi looks at the window after a run of the agent and before the next prompt, by the usage of the
-    last answer, that answer included and the new prompt not; since 0.84.4 also between the results
-    of tools and the next answer, which it estimates in addition. A refused request is repeated
-    once, after a compaction. Until 0.73.1 the refusal stays in the session as an empty answer, so
-    that results larger than the tail can be cut off then; else they keep everything, and a summary
-    of nothing is put in front. Since 0.86.0 such results keep their call, and all before it is
-    summarised; since 0.87.0 the refusal is taken out again.
+    pi checks the context after a run of the agent and before the next prompt, by the usage of the
+    last answer, without the new prompt; since 0.84.4 also between tool results and the next answer,
+    with an estimate of the results. A refused request is repeated once, after a compaction. Until
+    0.73.1 the refusal stays in the session as an empty answer, so results larger than the tail can
+    then be removed; otherwise everything is kept, below a summary of nothing. Since 0.86.0 such
+    results keep their call, and everything before it is summarised; since 0.87.0 the refusal is
+    removed again.
 
-    Simplified: a refusal comes when the prompt is larger than the window, by the model's own count;
-    requests have no system prompt (some 80 tokens in the original) and no thinking; an interrupted
-    answer that nothing was billed for is not looked at; a failed answer has the usage of its call.
-    Since 0.84.3 an answer that reaches its limit is no summary, and nothing is compacted then; but
-    a stand-in for the model mostly writes what fits. Left out: answers that were cut off, which pi
-    asks for again after a compaction, and changes of its system prompt.
+    Simplified: a prompt is refused if it exceeds the window, by the model's own count; summary
+    requests have no system prompt (some 80 tokens in the original) and no thinking; interrupted
+    answers that were not billed are ignored; a failed answer has the usage of its call. Since
+    0.84.3 a summary that reaches its limit is discarded, and nothing is compacted; simulated
+    summaries mostly fit. Left out: truncated answers, which pi requests again after a compaction,
+    and changes of its system prompt.
 
     Parameters
     ----------
     reserve_tokens_floor
-        OpenClaw raises the reserve to so many tokens; 0 for pi alone.
+        Minimum to which OpenClaw raises the reserve; 0 for plain pi.
     version
-        Of pi. ``0.49.3`` (what OpenClaw had in January 2026): what one compaction had kept, the
-        next neither summarises nor keeps, so that it is silently lost; tool results are summarised
-        in full. ``0.58.0`` (March 2026): the same, but results are cut to 2,000 characters and a
-        usage that is older than the last compaction counts no more. ``0.73.1`` (May): what was kept
-        is summarised. ``1.6.0`` (November): it looks within turns, and summaries may be as long as
-        the model's answers; docs/strategies.md has the rest, and since when.
+        pi's version. ``0.49.3`` (OpenClaw's in January 2026): messages kept by one compaction are
+        neither summarised nor kept by the next, so they are silently lost; tool results are
+        summarised in full. ``0.58.0`` (March 2026): the same, but results are cut to 2,000
+        characters, and usage from before the last compaction is ignored. ``0.73.1`` (May): kept
+        messages are summarised. ``1.6.0`` (November): pi also checks within turns, and summaries
+        may be as long as the model's answers; docs/strategies.md has the other changes.
     file_lists
-        Whether the files that were read and changed are listed under the summary.
+        Whether read and changed files are listed after the summary.
     rides
-        ``fresh``, as pi does: a request for a summary has a prompt of its own. ``live``: it rides
-        on the live prompt and reads the cache.
+        ``fresh``, as pi: a summary request has a prompt of its own. ``live``: it extends the live
+        prompt and reads the cache.
     trigger
-        Tokens, or a share of the window, beyond which it is time; None for the window less the
-        reserve, which beside a trigger decides how long summaries may be alone, until 1.3.0.
+        Tokens, or a share of the window, beyond which it compacts; None for the window less the
+        reserve. With a trigger, the reserve only limits the length of summaries, until 1.3.0.
     model_overrides
         Models with another reserve and tail, ``(("gpt-5.5", 50_000, 20_000),)``: the setting
         ``compaction.modelOverrides`` (since 0.86.0).
@@ -368,12 +365,12 @@ class AutoCompact(OnPi):
 
 @dataclass(frozen=True)
 class Pi(Agent):
-    """pi's own compaction, with its own reserve and nothing around it.
+    """pi: summarise all but a recent tail when the context grows into its reserve.
 
     Parameters
     ----------
     version
-        Of the package; see ``auto_compact``.
+        The package's version; see ``auto_compact``.
     trigger
         Tokens, or a share of the window, beyond which it compacts; None for the window less
         16,384, its ``compaction.reserveTokens``.

@@ -19,8 +19,8 @@ from compactlab.strategies.mechanisms.estimate import (
 )
 from compactlab.strategies.mechanisms.text import arguments_of
 
-# What pi changed, and the first version with it: from its CHANGELOG of 1.6.0 (2026-11-20), and
-# where that is silent, from the packages 0.79.0 to 1.4.0.
+# pi's changes by their first version: from its CHANGELOG of 1.6.0 (2026-11-20), otherwise from the
+# packages 0.79.0 to 1.4.0.
 SINCE = {
     "results are cut": "0.56.3",
     "stale usage is ignored": "0.56.3",
@@ -31,12 +31,12 @@ SINCE = {
     "cut summaries are refused": "0.84.3",
     "it looks within turns": "0.84.4",
     "calls stay with large results": "0.86.0",
-    "edits": "0.87.0",  # of the context, which take a refused request out of it
+    "edits": "0.87.0",  # edits of the context, which remove a refused request
     "previous summaries stay": "0.87.0",
     "a split turn has headings": "0.87.1",
     "thinking is left out": "1.2.0",
     "summaries are not capped": "1.4.0",
-    "a split turn has a focus": "1.4.0",  # what the user asks the summary to be about
+    "a split turn has a focus": "1.4.0",  # the user's instructions for the summary
     "characters stay whole": "1.5.1",
 }
 
@@ -146,14 +146,14 @@ class Entry:
     # ``context_edit``; other types are metadata.
     type: str = "message"
     message: Message | None = None  # its content for the model
-    kept_from: str = ""  # of a compaction: id of the first kept entry
-    # Of a compaction: its lists of files; None if an extension wrote its summary, as OpenClaw's
-    # safeguard does, because pi does not reuse those lists.
+    kept_from: str = ""  # a compaction's id of the first kept entry
+    # A compaction's lists of files; None if an extension wrote its summary, as OpenClaw's safeguard
+    # does, because pi does not reuse those lists.
     files: Files | None = None
-    target: str = ""  # of an edit: id of the edited entry
-    # Of an edit: the parts in place of the entry's own; None takes its message out.
+    target: str = ""  # an edit's id of the edited entry
+    # An edit's replacement for the entry's parts; None removes its message.
     parts: tuple[Part, ...] | None = None
-    omitted: str = ""  # role of the message that an edit took out
+    omitted: str = ""  # role of the message that an edit removed
 
     @property
     def summary(self) -> tuple[Part, ...]:
@@ -205,7 +205,7 @@ def projected_tokens(
 ) -> Context:
     """Return the tokens in context: pi's ``estimateProjectedContextTokens`` (1.6.0).
 
-    A usage of zero is not believed, nor one from before the last compaction or edit.
+    A usage of zero, or from before the last compaction or edit, is ignored.
     """
     changes = [n for n, e in enumerate(entries) if e.type in ("compaction", "context_edit")]
     valid = {id(entry.message) for entry in entries[max(changes, default=-1) + 1 :]}
@@ -247,8 +247,8 @@ def find_cut_point(
 
     Since 0.87.0 the entries are projected (``findProjectedCutPoint``). Estimates are added from the
     end until they reach the budget. The cut is at the first allowed entry from there on. If
-    everything fits, it is before the first allowed entry: nothing is removed. If the budget is
-    reached within the last tool results, that is so, too; since 0.86.0 the cut is at their call.
+    everything fits, or the budget is reached within the last tool results, it is at the first
+    allowed entry, so nothing is removed. Since 0.86.0 it is at the call of such results.
     """
     cuts = [index for index in range(start, end) if _may_cut(entries[index])]
     if not cuts:
@@ -292,7 +292,7 @@ def _may_cut(entry: Entry) -> bool:
 
 
 def _is_bare(entry: Entry, wide: bool) -> bool:
-    """Whether an entry goes with the one behind it: metadata, and once all but messages."""
+    """Whether an entry belongs to the next one: metadata, in earlier versions all but messages."""
     return entry.type != "compaction" and (
         entry.message is None if wide else entry.type != "message"
     )
@@ -311,9 +311,9 @@ def _starts_turn(entry: Entry, wide: bool) -> bool:
 
 
 def _is_recovery(suffix: Sequence[Entry]) -> bool:
-    """Whether nothing follows but an answer that was taken out, as a refused request is.
+    """Whether only a removed answer follows, as after a refused request.
 
-    Then what it should have answered may be summarised, too. Other edits forbid that.
+    Then the messages that it should have answered may be summarised, too. Other edits forbid that.
     """
     gone = {entry.id for entry in suffix if entry.omitted}
     return (

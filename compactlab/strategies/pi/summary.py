@@ -130,7 +130,7 @@ STRUCTURE = (
 
 # Messages as text, for a summary request with its own prompt.
 
-RESULT_CHARS = 2000  # to which pi cuts tool results that it summarises
+RESULT_CHARS = 2000  # length to which pi cuts tool results that it summarises
 
 # Messages with the user role that the model sees; pi drops all others.
 _SEEN = {"", "bashExecution", "custom", "branchSummary", "compactionSummary"}
@@ -214,22 +214,24 @@ def lines(parts: Iterable[Part]) -> list[Part]:
     return apart
 
 
-# Of pi-ai 1.6.0: characters per token and of the system prompt, for the size of a request; margins
-# between it, its answer and the window; tokens of an answer where a model does not say them.
+# Constants of pi-ai 1.6.0 for the size of a request: characters per token, characters of the system
+# prompt, margins between request, answer and window, and the longest answer of a model without a
+# limit.
 _CHARS, _SYSTEM_CHARS = 3.5, 310
 _MARGIN, _SHARE, _AMPLE = 4096, 0.15, 32_768
 _OUTPUT = 16_384
 
 
 def longest_summary(characters: int, window: int, output: int) -> int:
-    """Return the limit of a summary: that of the model's answers, or what the window has left.
+    """Return the limit of a summary: the longest answer, or the remaining window if that is less.
 
-    As ``clampMaxTokensToContext`` (pi-ai 1.6.0). At least 1, which no summary fits into.
+    As ``clampMaxTokensToContext`` (pi-ai 1.6.0). It is at least 1, which is too little for any
+    summary.
 
     Parameters
     ----------
     characters
-        Of the request, in UTF-16 code units.
+        Length of the request in UTF-16 code units.
     window, output
         Tokens of the model's window and of its longest answer.
     """
@@ -241,7 +243,7 @@ def longest_summary(characters: int, window: int, output: int) -> int:
 
 
 def textless(messages: Iterable[Message]) -> int:
-    """Count the tokens in messages whose text nobody has, which a request would hold, too."""
+    """Count the tokens of parts without known text, which a request would contain, too."""
     return sum(
         min(part.size, RESULT_CHARS // 4) if message.role == "tool" else part.size
         for message in messages

@@ -43,7 +43,7 @@ from compactlab.strategies.program.protocol import (
 
 @dataclass(frozen=True)
 class Exec(Strategy):
-    """Ask a program, which gets views and answers with messages: see docs/protocol.md.
+    """Ask a program, which receives views and answers with messages: see docs/protocol.md.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Exec(Strategy):
         If the command names no program.
     """
 
-    by_price = True  # it is told the lifetime, and may go by it
+    by_price = True  # the program receives the lifetime, and may use it
 
     command: str
     timeout: Annotated[float, above(0, up_to=LONGEST_WAIT)] = 60

@@ -85,7 +85,7 @@ class Process:
     UsageError
         If there is no such program.
     ContractError
-        If it does not say hello as it should.
+        If its hello is invalid.
     """
 
     def __init__(self, command: str, seconds: float) -> None:

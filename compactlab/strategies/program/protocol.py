@@ -1,7 +1,7 @@
 """The messages between this host and a program that compacts: docs/protocol.md as types.
 
-Each is an object on a line of its own. What a program writes is read strictly: a field that is not
-known is an error. What it reads may have more fields in a later version.
+Each is an object on its own line. Messages of the program are read strictly: an unknown field is an
+error. Later versions may add fields to messages of the host.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class SentMessage(Struct, frozen=True, omit_defaults=True):
 
 
 class Question(Struct, tag="view", frozen=True):
-    """What would be sent to the model now."""
+    """The view that would be sent to the model now."""
 
     id: int
     phase: Phase
@@ -107,13 +107,13 @@ class Counted(Struct, tag="counted", frozen=True):
 
 
 class Summary(Struct, tag="summary", frozen=True):
-    """What the summariser wrote, ready to be parts of a new message; empty if it wrote nothing."""
+    """The summariser's text as parts for a new message; empty if it wrote nothing."""
 
     parts: tuple[SummaryPart, ...]
 
 
 class Turned(Struct, tag="turned", frozen=True):
-    """The view with the messages of the extra turn; the question is about this view now."""
+    """The view with the messages of the extra turn; from now on the question is about this view."""
 
     ids: tuple[str, ...]
     new: tuple[SentMessage, ...]
@@ -133,7 +133,7 @@ class Done(Struct, tag="done", frozen=True):
 
 
 class Hello(Struct, tag="hello", frozen=True, forbid_unknown_fields=True):
-    """Who the program is, and when it wants to be asked."""
+    """The program's description, and the moments at which it wants to be asked."""
 
     protocol: int
     name: Annotated[str, Meta(min_length=1, max_length=200)]
@@ -153,8 +153,8 @@ class Hello(Struct, tag="hello", frozen=True, forbid_unknown_fields=True):
 class Piece(Struct, frozen=True, forbid_unknown_fields=True):
     """A part of an answer: of a message that is edited, or a new one.
 
-    With ``part`` it stands in the place of that part of the edited message: cut to the characters
-    from ``start`` to ``end``, or with another ``text``. Without, it is a new part.
+    With ``part`` it replaces that part of the edited message: cut to the characters from ``start``
+    to ``end``, or with another ``text``. Without, it is a new part.
     """
 
     part: Annotated[int, Meta(ge=0)] | None = None
@@ -173,7 +173,7 @@ class Piece(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Item(Struct, frozen=True, forbid_unknown_fields=True):
-    """A message of an answer that is not kept as it is: one with ``id`` is edited, others new."""
+    """A changed or new message of an answer: with ``id`` it is edited, otherwise new."""
 
     parts: Annotated[
         tuple[int | Piece, ...],
@@ -185,7 +185,7 @@ class Item(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Answer(Struct, tag="answer", frozen=True, forbid_unknown_fields=True):
-    """What to send instead; with only ``id``, the view stays as it is."""
+    """The view to send instead; with only ``id``, the view stays unchanged."""
 
     id: int
     messages: Annotated[
@@ -290,7 +290,7 @@ def read_line(line: bytes) -> FromProgram:
     Raises
     ------
     ValueError
-        If it is none.
+        If it is invalid.
 
     Examples
     --------

@@ -233,22 +233,21 @@ class ClearToolResults(Strategy):
 
     ``gate="api"`` is the request option ``clear_tool_uses_20250919`` of Anthropic's API (beta
     ``context-management-2025-06-27``), after its documentation and the types of the Python SDK
-    (2.12). The client keeps the full history and sends it every time; the service edits the
-    prompt. Its documentation says that each clearing costs one cache write and that later
-    requests read what was written then, and that ``clear_at_least`` decides whether breaking the
-    cache is worth it. Both only make sense if a clearing that was made is made again in the same
-    way at the next request, and the trigger is compared with what is left. So the lifetime is the
-    session's: the view is what the service sends to the model, a clearing stays, and a rewind
-    takes it back. An edit that begins anew at every request would find the full history above
-    the trigger for ever after, and break the cache with every tool use, as LangChain's does.
+    (2.12). The client always sends the full history, and the service edits the prompt. By its
+    documentation, each clearing costs one cache write, later requests read that, and
+    ``clear_at_least`` decides whether breaking the cache is worth it. This requires that later
+    requests repeat the same clearing, and that the trigger counts the cleared prompt. So a clearing
+    lasts for the session, and a rewind reverts it. An edit that starts over at every request, like
+    LangChain's, would always find the full history above the trigger, and break the cache at every
+    tool use.
 
-    What is not documented is taken from LangChain: a result counts for ``keep`` even if its tool
-    is excluded. Not exact: the text of the place-holder, and that a result which is no larger
-    than it stays. A trigger of ``tool_uses`` counts those that are not cleared yet.
+    Undocumented details follow LangChain: a result counts for ``keep`` even if its tool is
+    excluded. Not exact: the text of the placeholder, and that results no larger than it stay. A
+    trigger of ``tool_uses`` counts uncleared ones.
 
-    ``gate="langchain"`` is ``ClearToolUsesEdit`` (langchain 1.4.7), exactly: for one request
-    alone, the tokens are its approximation, of the messages without the system prompt, and
-    ``clear_at_least`` is where it *stops*.
+    ``gate="langchain"`` is ``ClearToolUsesEdit`` (langchain 1.4.7), exactly: it lasts for one
+    request, tokens are LangChain's approximation without the system prompt, and clearing *stops* at
+    ``clear_at_least``.
 
     Parameters
     ----------
@@ -259,18 +258,13 @@ class ClearToolResults(Strategy):
         What the trigger counts: ``input_tokens`` of the prompt, or ``tool_uses``; LangChain has
         only the former.
     keep
-        How many of the newest tool uses stay.
-    clear_at_least
-        Tokens. API: nothing is cleared unless as much can be. LangChain: it stops when as much has
-        been cleared. 0 for no such rule.
+        Number of newest tool uses that stay. clear_at_least Tokens. API: if less could be cleared,
+        nothing is. LangChain: clearing stops when this much is cleared. 0 for no limit.
     exclude_tools
         Names of tools whose results stay.
     clear_tool_inputs
-        Whether the arguments of the calls go, too.
-    placeholder
-        What stands in the place of a result.
-    gate
-        Whose rule is followed.
+        Whether arguments of calls are removed, too. placeholder The text that replaces a result.
+        gate ``api`` or ``langchain``.
     """
 
     does = (Act.CLEAR,)
@@ -334,13 +328,13 @@ class ClearToolResults(Strategy):
 
 
 def thoughts(message: Message) -> int:
-    """Weigh a message by its parts of thinking, if it has others beside them."""
+    """Weigh a message by its parts of thinking, if it also has other parts."""
     found = sum(part.type == "thinking" for part in message.parts)
     return found if found < len(message.parts) else 0
 
 
 def without_thinking(messages: Messages, keep: int) -> Messages:
-    """Remove thinking but for that of the newest turns that have any."""
+    """Remove thinking, except in the newest turns that have any."""
     first = messages.last_holding(thoughts, messages.total(thoughts)) or 0
     changed, turns, thinks = {}, 0, False
     for index in range(len(messages) - 1, first - 1, -1):
@@ -357,22 +351,22 @@ def without_thinking(messages: Messages, keep: int) -> Messages:
 
 @dataclass(frozen=True)
 class ClearThinking(Strategy):
-    """Remove the thinking of earlier turns, as a request option has the service do it.
+    """Remove the thinking of earlier turns by a request option of the provider.
 
     ``clear_thinking_20251015`` of Anthropic's API (the same beta as :class:`ClearToolResults`),
     after its documentation and the types of the Python SDK (2.14.0): it keeps the thinking of the
-    most recent assistant turns, and has no trigger. What it removes breaks the cache there, once a
-    turn. Without the option, models before Opus 4.5 and Sonnet 4.6, and all Haiku, keep the last
-    turn's alone; replays do that by themselves, whatever the strategy. Where both edits are used,
-    this one comes first: ``clear_thinking + clear_tool_results``.
+    most recent assistant turns, and has no trigger. Each turn, the removal breaks the cache once.
+    Without the option, models before Opus 4.5 and Sonnet 4.6, and all Haiku models, keep only the
+    last turn's thinking; replays do that under any strategy. If both edits are used, this one comes
+    first: ``clear_thinking + clear_tool_results``.
 
-    Not documented: what a turn is. Here it is all that is answered between two messages of a
-    person, and only turns with thinking count. An answer of thinking alone stays.
+    The documentation does not define a turn. Here it is all answers between two user messages, and
+    only turns with thinking count. An answer of only thinking stays.
 
     Parameters
     ----------
     keep
-        How many turns keep their thinking.
+        Number of turns that keep their thinking.
     """
 
     does = (Act.CLEAR,)

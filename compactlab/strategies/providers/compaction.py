@@ -26,31 +26,31 @@ _MAX_TOKENS = 16_000  # the maximum length of a block is not documented
 
 @dataclass(frozen=True)
 class ServerCompaction(Strategy):
-    """Let the provider begin its answer with a compaction block, and ignore all before it.
+    """Let the provider begin its answer with a summary, and ignore everything before it.
 
     After ``compact_20260112`` of Anthropic's API (beta ``compact-2026-01-12``), by its
-    documentation and the types of the Python SDK (2.12): when a request has more input tokens
-    than the trigger, an extra sampling pass over the whole prompt writes the block, which is
-    billed as an iteration of its own and reads the cache; the answer goes on from the block alone,
-    and so do all later requests. A pass that fails gives a block without content, which changes
-    nothing. With ``opaque=True`` the block is encrypted, as OpenAI's compaction item
-    (``context_management`` with ``compact_threshold``): no text of it is known to anybody.
+    documentation and the types of the Python SDK (2.12): if a request exceeds the trigger, an extra
+    sampling pass over the whole prompt writes a compaction block. It is billed as a separate
+    iteration and reads the cache. The answer and all later requests start from the block. A failed
+    pass gives an empty block, which changes nothing. With ``opaque=True`` the block is encrypted,
+    like OpenAI's compaction item (``context_management`` with ``compact_threshold``), so its text
+    is unknown.
 
-    Simplified: the block stands in a message of its own in front of the answer; what the provider
-    really asks for and writes is not known; pausing after a compaction is not built.
+    Simplified: the block is a separate message before the answer; the provider's real prompt and
+    summary are unknown; pausing after a compaction is not built.
 
     Parameters
     ----------
     trigger
         Input tokens, or the share of the window, above which it compacts; None for 150,000, the
-        API's default. The API takes no fewer than 50,000 (OpenAI's, 1,000): a share that comes to
-        less counts as that.
+        API's default. The API's minimum is 50,000 (OpenAI's 1,000); smaller shares are raised to
+        it.
     instructions
-        What is asked for instead of the provider's own prompt; only its length matters.
+        Replacement for the provider's prompt; only its length matters.
     opaque
         Whether the block's text is hidden.
     item
-        The kind of a hidden block: its size is that of a simulated summary and its memory unknown,
+        The kind of a hidden block: its size is that of a simulated summary and its content unknown,
         or both are as measured (:mod:`~compactlab.strategies.mechanisms.sealed`).
     """
 

@@ -268,19 +268,18 @@ def _table(cls: type[_Table], row: Section) -> _Table:
 
 @dataclass(frozen=True)
 class Calibrated(Unbound):
-    """Draw for each fact whether it is kept, by a model fitted to summaries of real agents.
+    """Keep each fact with a probability that was fitted to summaries of real agents.
 
-    A simulation: how likely a fact stays depends on its kind, on how often and how long ago it
-    was said, on the summary before, and on how long this one is, with coefficients that were
-    fitted to recorded compactions. ``docs/summarizers.md`` has them, with n and with how well they
-    hold on sessions that they were not fitted to. Paths are shortened and short messages of the
-    user are quoted as often as there, and the length is drawn from theirs. What no fact's key or
-    value stands in fills the summary up.
+    A simulation: the probability that a fact is kept depends on its kind, the number and age of its
+    statements, the previous summary, and the summary's length. The coefficients were fitted to
+    recorded compactions. ``docs/summarizers.md`` has them, with n and their errors on other
+    sessions. The rates of shortened paths and quoted user messages, and the length, are also from
+    recordings. Sentences without any fact's key or value are filler.
 
-    Known are the facts of the conversation; where it has none, those that its actions show to be
-    needed. The fit is on such inferred facts. Types that only labelled conversations have go by
-    the figures of what people and the agent said first: an extrapolation. A draw is keyed by
-    seed, conversation, fact, round and ``draw``, so that all strategies meet the same luck.
+    It uses the conversation's labelled facts, or facts inferred from its actions if it has none.
+    The fit used inferred facts. Types that only labels have use the figures of facts first stated
+    by people or the agent: an extrapolation. Draws are keyed by seed, conversation, fact, round and
+    ``draw``, so all strategies get the same draws.
 
     Parameters
     ----------

@@ -129,21 +129,20 @@ FIELDS = (GOAL, CONSTRAINTS, DECISIONS, FILES, OPEN, NEXT, ERRORS)
 
 @dataclass(frozen=True)
 class Checklist(Sized):
-    """Fill a form by rules: goal, constraints, decisions, files, what is open, next step, errors.
+    """Fill a form by rules: goal, constraints, decisions, files, open issues, next step, errors.
 
-    Every line quotes a sentence or a line of the conversation, or names a file that a tool was
-    called with; it is a part of its own, with its source, and begins with the name of its field.
-    The rules look for cue words (``units.py``), and generated conversations keep off them. Each
-    field has a share of the budget. Goal and constraints keep what came first, where there is too
-    much; the others what came last.
+    Every line quotes a sentence or a line of the conversation, or names a file from a tool call's
+    arguments. It is a separate part with its source, and begins with its field's name. The rules
+    search for cue words (``units.py``), which synthetic conversations avoid. Each field has a share
+    of the budget. If there are too many lines, goal and constraints keep the first, the others the
+    last.
 
     Parameters
     ----------
     mode
-        ``merge``: the previous summary's fields stay, and what is new is added.
-        ``regenerate``: all fields are filled again from the input, of which the previous summary
-        is a part. The two ways that Factory.ai compared in December 2025 (anchored
-        merge 2.45 of 5 on artifacts, regenerated 2.33).
+        ``merge``: the previous summary's fields stay, and new lines are added. ``regenerate``: all
+        fields are filled again from the input, including the previous summary. Factory.ai compared
+        these methods in December 2025 (anchored merge 2.45 of 5 on artifacts, regenerated 2.33).
     files
         Whether there is a field for files.
     """

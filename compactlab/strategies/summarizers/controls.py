@@ -19,11 +19,10 @@ from compactlab.strategies.summarizers.writer import Knowing, Unbound, fitting
 
 @dataclass(frozen=True)
 class Oracle(Unbound):
-    """State only the facts that later calls need, as far as the budget goes.
+    """State only the facts that later calls need, up to the budget.
 
-    It sees the future: the best that any summary could do, for comparison. Where there are too
-    many facts, those come first that are needed soonest. A fact that the messages do not state,
-    nor the summary before, it does not know either.
+    It sees the future: an upper bound for all summaries. Facts needed soonest come first. It only
+    knows facts that the messages or the previous summary state.
     """
 
     simulated: ClassVar[str] = "sees the future: says just the facts that later calls need"
@@ -75,8 +74,8 @@ _SENTENCE = (
 class Junk(Sized):
     """Write words without content, as many as a summary has.
 
-    The floor of every comparison of summaries. An empty answer is no floor: strategies refuse it,
-    and the length of a summary alone moves the next compaction.
+    The lower bound for all summaries. An empty answer is no bound: strategies reject it, and the
+    length of a summary determines the next compaction.
     """
 
     simulated: ClassVar[str] = "a summary without content"
@@ -135,8 +134,8 @@ class Empty(Summarizer):
 class Inflating(Summarizer):
     """Repeat everything and add more, over the budget: longer than its input.
 
-    Nothing is forgotten, so only the cost shows what is wrong: strategies that do not look at the
-    size of a summary make the prompt larger with every compaction.
+    Nothing is forgotten, so only the cost shows what is wrong: strategies that ignore the size of a
+    summary make the prompt larger with every compaction.
     """
 
     simulated: ClassVar[str] = "a model that repeats everything and adds to it"

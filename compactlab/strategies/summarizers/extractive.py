@@ -138,7 +138,7 @@ class Sized(Summarizer):
     Parameters
     ----------
     tokens
-        Length that is aimed at; a request for less gets less.
+        Target length; a request for less gets less.
     """
 
     tokens: Annotated[int, at_least(1)] = USUAL
@@ -148,23 +148,21 @@ class Sized(Summarizer):
 class Extractive(Quoting):
     """Quotes sentences and lines in their original order, within the budget.
 
-    Units are the sentences and lines of what was said and of what tools returned, and each call
-    of a tool as ``name(arguments…)``; thinking is left out, as providers drop it too. The same
-    unit twice counts once, where it came first.
+    Units are the sentences and lines of messages and tool results, and each tool call as
+    ``name(arguments…)``. Thinking is left out, because providers drop it, too. Equal units count
+    once, at their first position.
 
-    Lines of the previous summary are units like all others and keep their sources. A line that
-    was copied here has one source, the span that it was copied from: the n-th source of a part
-    belongs to its n-th line. Lines of unknown origin (a summary of another make, a truncated
-    result) stand in parts of their own, with all the sources of the part that they came from.
-    What has no source (a heading, a label) is left out: it says nothing of the conversation.
+    Lines of the previous summary are units, too, and keep their sources. The source of a copied
+    line is its original span: the n-th source of a part belongs to its n-th line. Lines of unknown
+    origin (another kind of summary, a truncated result) are separate parts, with all sources of
+    their original part. Text without sources (headings, labels) is left out, because it has no
+    content of the conversation.
 
     Parameters
     ----------
     units
-        Number of units that are weighed at most: of more, the long ones, those with identifiers,
-        and those near the beginning or the end.
-    tokens
-        Length that is aimed at; a request for less gets less.
+        Maximum number of weighed units; of more, the long ones, those with identifiers, and those
+        near the beginning or the end. tokens Target length; a request for less gets less.
     """
 
     units: Annotated[int, at_least(1)] = 1000

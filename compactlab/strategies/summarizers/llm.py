@@ -26,31 +26,31 @@ _PREVIOUS = "The summary of what came before:"
 class Llm(Summarizer):
     """Have a language model write the summary, with the prompt of the strategy's own system.
 
-    A strategy's transcript goes to the model as the strategy wrote it. Where the request rides on
-    the live prompt, the model is given the turns of what is summarised, behind the summary before.
-    The instructions come last. The whole answer is one part, which stands for all that was
-    summarised; an answer that is longer than the strategy allows is left as it is, and named among
-    the faults of summaries. In an extra turn it puts nothing down: notes are no summary.
+    The model gets the strategy's transcript unchanged. If the request extends the live prompt, the
+    model gets the previous summary and the summarised messages as turns. The instructions come
+    last. The whole answer is one part, whose sources are all summarised messages. An answer longer
+    than allowed is kept, and listed among the faults of summaries. It writes no notes in extra
+    turns, because notes are not summaries.
 
     Parameters
     ----------
     model
         The model's name, as its endpoint knows it.
     prompt
-        Instructions in the place of the strategy's; "" for the strategy's own.
+        Replacement for the strategy's instructions; "" for its own.
     temperature
-        Sampling temperature; None for the endpoint's own, as newer models of OpenAI and Anthropic
-        refuse any other.
+        Sampling temperature; None for the endpoint's own, because newer models of OpenAI and
+        Anthropic refuse others.
     max_tokens
-        The longest answer that is asked for, if the strategy allows more: 8,000 is a guess above
-        the longest recorded summaries.
+        Maximum length of an answer, if the strategy allows more. 8,000 is a guess, above the
+        longest recorded summaries.
     draw
-        Which of several answers to the same requests it is.
+        Which of several answers to the same request is used.
     base_url
-        The address of the endpoint; "" for the provider's own. It is no part of the spec: the same
-        model at another address is the same model.
+        The address of the endpoint; "" for the provider's own. It is not part of the spec, because
+        the model stays the same.
     api
-        The shape of its requests, ``openai`` or ``anthropic``; "" to go by the model's name.
+        The form of its requests, ``openai`` or ``anthropic``; "" to choose by the model's name.
     """
 
     asks: ClassVar[bool] = True
@@ -147,19 +147,16 @@ def _line(part: Part) -> str:
 
 @dataclass(frozen=True)
 class Expected(Summarizer):
-    """Stands for a model in a dry run: notes what would be asked, and what that would cost.
+    """Replaces a model in a dry run: records the requests that would be made, and their costs.
 
-    What is recorded is replayed, so that a session is followed as far as it was asked for.
+    Recorded answers are replayed, so a session is exact up to the first missing answer.
 
     Parameters
     ----------
     inner
-        The summariser whose requests are noted.
-    stand_in
-        Who writes what is not recorded.
-    noted
-        By key of a request, dollars for an answer as long as the stand-in's, and for the longest;
-        None where no price is known.
+        The summariser whose requests are recorded. stand_in The summariser that replaces missing
+        answers. noted By key of a request, dollars for an answer as long as the stand-in's, and for
+        the longest; None without a known price.
     """
 
     asks: ClassVar[bool] = True

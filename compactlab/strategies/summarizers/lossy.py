@@ -97,37 +97,30 @@ class Case(NamedTuple):
 class Lossy(Unbound):
     """Draw for each fact whether it is kept, damaged, outdated or lost.
 
-    A simulation: how much is forgotten is an input here, never a finding; what follows from it
-    (cost, re-reading, continuity) is measured. The chances depend on the fact's type and
-    polarity, on whether it is summarised for the first time, on where it stands and on the ratio
-    of compression; all figures stand in ``fates.toml`` and in ``docs/summarizers.md``, with their
-    sources. A ranking that another level reverses is not decided.
+    A simulation: the loss of facts is an input, not a finding; its consequences (cost, re-reading,
+    continuity) are measured. Probabilities depend on the fact's type and polarity, on whether it is
+    summarised for the first time, on its position, and on the compression ratio. ``fates.toml`` and
+    ``docs/summarizers.md`` have all figures with their sources. A ranking that another level
+    reverses is not decided.
 
-    Known are the facts of the conversation; where it has none, those that its actions show to be
-    needed. A draw is keyed by seed, conversation, fact, round and ``draw``, so that all strategies
-    meet the same luck. What survives stands in a line of its own (key, polarity, value) that
-    stands for where it was said; a part before them says which round it is. Sentences in which no
-    fact's key or value occurs fill the summary up to its drawn length: between the shortest,
-    median and longest of eleven recorded ones (1,300, 3,900 and 5,540 tokens), and never more
-    than it was made of. What was taken back is dropped, but for a leak, and what was replaced
-    appears only as a stale value.
+    It uses the conversation's labelled facts, or facts inferred from its actions if it has none.
+    Draws are keyed by seed, conversation, fact, round and ``draw``, so all strategies get the same
+    draws. Each surviving fact is a line (key, polarity, value) whose sources are its statements; a
+    first part names the round. Sentences without any fact's key or value are filler, up to a drawn
+    length: between the shortest, median and longest of eleven recorded summaries (1,300, 3,900 and
+    5,540 tokens), and at most the length of the input. Withdrawn facts are dropped, except leaks;
+    replaced values only appear as stale values.
 
-    What is put down in an extra turn is drawn by the same chances, once for each fact and apart
-    from the draws of summaries.
+    Notes of an extra turn have the same probabilities, with one separate draw per fact.
 
     Parameters
     ----------
     level
-        How much is remembered: ``low``, ``mid`` or ``high``.
-    draw
-        Which of many draws.
-    first, later, mutated, stale
-        Probabilities in place of the figures, 0 to 1: to be kept the first time, and each time
-        after that, whatever the place and the ratio; and of what is not kept, the share that is
-        damaged, and that keeps the older value where there is one.
-    audible
-        Probability in place of the figure: that the answer to an extra turn has more than the
-        token for silence.
+        Level of recall: ``low``, ``mid`` or ``high``. draw Which of many draws. first, later,
+        mutated, stale Probabilities that replace the figures, 0 to 1: that a fact is kept the first
+        time, and each later time, at any position and ratio; and shares of the lost facts that are
+        damaged, and that keep an older value, if there is one. audible Probability that replaces
+        the figure: that an answer to an extra turn has more than the token for silence.
     """
 
     level: Level = "mid"

@@ -50,11 +50,10 @@ _ROUNDS = 100  # 0.85 ** 100 = 9e-8, too small to change the order of two units
 class Lexrank(Extractive):
     """Quote the most central sentences and lines, in their original order, within the budget.
 
-    The ranking is continuous LexRank (Erkan and Radev, "LexRank: Graph-based Lexical Centrality
-    as Salience in Text Summarization", 2004): the stationary distribution of a walk between units
-    along the cosines of their TF-IDF vectors. As in that paper, a unit much like a better one
-    that was taken is passed over. What units are and how they are written down, and what the
-    parameters mean, see :class:`~.extractive.Extractive`.
+    The ranking is continuous LexRank (Erkan and Radev, "LexRank: Graph-based Lexical Centrality as
+    Salience in Text Summarization", 2004): the stationary distribution of a walk between units
+    along the cosines of their TF-IDF vectors. As in that paper, units similar to a chosen one are
+    skipped. :class:`~.extractive.Extractive` defines units and parameters.
 
     Examples
     --------
@@ -84,21 +83,20 @@ def _ranks(cosines: Cosines) -> Vector:
 class Centroid(Extractive):
     """Quote the units nearest to the centroid, in their original order, within the budget.
 
-    The centroid value of MEAD (Radev, Jing, Stys and Tam, "Centroid-based summarization of
-    multiple documents", Information Processing & Management 40, 2004): the centroid is the mean
-    TF-IDF vector without its light words, and a unit scores the sum of the centroid's weights of
-    the words in it. MEAD's scores for place and for likeness to the first sentence are left out,
-    as a conversation has no first sentence that tells what it is about; so is its corpus, from
-    which it takes the IDF: here that comes from the units. As there, what says the same as a
-    better unit is passed over.
+    The centroid value of MEAD (Radev, Jing, Stys and Tam, "Centroid-based summarization of multiple
+    documents", Information Processing & Management 40, 2004): the centroid is the mean TF-IDF
+    vector without its light words, and the score of a unit is the sum of the centroid's weights of
+    its words. MEAD's scores for position and for similarity to the first sentence are left out,
+    because the first sentence of a conversation does not state its subject. The IDF is from the
+    units, not from a corpus. As in MEAD, units that repeat a better one are skipped.
 
     Parameters
     ----------
     units, tokens
         See :class:`~.extractive.Extractive`.
     words
-        How many words the centroid keeps. A guess: MEAD keeps those over a threshold, which
-        depends on its corpus.
+        Number of words in the centroid. A guess: MEAD uses a threshold, which depends on its
+        corpus.
     """
 
     words: Annotated[int, at_least(1)] = 100
@@ -118,16 +116,16 @@ _DECISION, _ERROR = words(*DECIDED, *BINDING), words(*BROKEN)
 class Salience(Extractive):
     """Quote the most salient units, in their original order, within the budget.
 
-    A unit's salience is the weighted sum of five scores between 0 and 1: who said it (a person 1,
-    the agent and the summary before 0.5, a tool 0); how new it is (its message's place among
-    all); how rare its rarest identifier is (1 if no other unit has it, 0 if all have); whether it
-    holds a cue of a decision or a rule; whether it reports an error, by a cue or by the tool's
-    word. The cues stand in ``units.py``, and generated conversations keep off them on purpose: a
-    rule that shared its words with the generator would win by construction.
+    A unit's salience is the weighted sum of five scores between 0 and 1: speaker (a person 1, the
+    agent and the previous summary 0.5, a tool 0); recency (the position of its message); rarity of
+    its rarest identifier (1 if no other unit has it, 0 if all have it); a cue of a decision or a
+    rule; an error, by a cue or by the tool's report. The cues are in ``units.py``. Synthetic
+    conversations avoid them on purpose: a rule that shared its words with the generator would win
+    by construction.
 
-    A unit is worth its salience for each of its tokens, else the shortest would always win. So
-    the knapsack is filled greedily by worth per token, which is by salience; what does not fit
-    any more is passed over. The best filling is worth at most one unit more (Dantzig 1957).
+    The value of a unit is its salience times its tokens, otherwise the shortest would always win.
+    So the greedy filling by value per token is by salience; units that do not fit are skipped. The
+    best filling is worth at most one unit more (Dantzig 1957).
 
     Parameters
     ----------
@@ -175,8 +173,8 @@ def _rarities(units: Sequence[Unit]) -> list[float]:
 class Lead(Sized, Quoting):
     """Quote the oldest sentences and lines until the budget is spent.
 
-    What units are and how they are written down, see :class:`~.extractive.Extractive`. What the
-    first summary says stays for ever, as the lines of the summary before are the oldest.
+    See :class:`~.extractive.Extractive` for units. The first summary stays forever, because the
+    previous summary's lines are the oldest.
     """
 
     def choose(self, units: Sequence[Unit], budget: int, count: Count) -> Iterable[int]:
@@ -210,8 +208,8 @@ def _until_full(
 class Random(Unbound, Sized):
     """Quote sentences and lines at random, in their original order, within the budget.
 
-    What units are and how they are written down, see :class:`~.extractive.Extractive`. The draws
-    depend on the experiment's seed, the conversation and which messages are to be summarised.
+    See :class:`~.extractive.Extractive` for units. The draws depend on the experiment's seed, the
+    conversation and the messages to summarise.
     """
 
     simulated: ClassVar[str] = "chance decides what is quoted"

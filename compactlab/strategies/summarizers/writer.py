@@ -159,8 +159,8 @@ def loud(dice: random.Random, silent: str) -> str:
     return dice.choice(_LOUD).format(silent=silent, saved=_SAVED)
 
 
-# A sentence has the topic of its first cue; cues differ for persons. Without a cue, a person's
-# sentence is about the user, and the agent's is about the state of the work.
+# A sentence has the topic of its first cue; people and agents have different cues. Without a cue, a
+# person's sentence is about the user, and the agent's is about the state of the work.
 _CUES: dict[str, dict[Topic, re.Pattern[str]]] = {
     "user": {
         "decision": words(*DECIDED, *BINDING),
