@@ -253,7 +253,7 @@ class Wording:
         """Whether the text states one part of a fact with several parts.
 
         The parts may be spread over a sentence and the next one, if that continues it. All parts in
-        one sentence are enough for a whole, whatever it calls it.
+        one sentence are enough for a whole, whatever it calls it, and so is a part of some words.
         """
         names = tuple(name for name in (fact.key, *fact.aliases) if name)
         query = fact_query(names, (part,), "is")
@@ -261,9 +261,10 @@ class Wording:
             return False
         if not names:
             return any(line.mentions(query, self._shared) for line in self._reading.lines)
-        every = content(tokens(fact.value)) if fact.whole else ()
-        for line in self._reading.lines if every else ():
-            if line.tokens.may_say(every) and line.mentions(query, self._shared):
+        every = content(tokens(fact.value))
+        for line in self._reading.lines if fact.whole else ():
+            enough = len(query.values[0]) >= _TELLING or line.tokens.may_say(every)
+            if enough and line.mentions(query, self._shared):
                 return True
         keys = query.names + tuple((head,) for head in query.heads)
         if not self._has(keys):
@@ -299,6 +300,7 @@ class Wording:
         return Spoken(key, stated, intact, ordered, wrong and not intact)
 
 
+_TELLING = 3  # words of a part that are hardly said together by chance
 _LIST = re.compile(r",\s+(?:and\s+|then\s+)?|;\s+|\s+and\s+")
 _LONGEST_LIST = 200  # characters of a value whose items are looked for one by one
 _NEAR = 200  # characters around a value in which words of order count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from compactlab.sim.core.conversation import Fact
+from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages, View
@@ -289,3 +289,28 @@ def test_a_shortened_path_is_known_by_an_end_that_no_other_has() -> None:
     assert states(told, made("see src/auth.py", "u1")) == {"one": "lost", "two": "lost"}
     assert states(script(TOLD, facts=[one]), made("see src/auth.py", "u1"))["one"] == "intact"
     assert states(script(TOLD, facts=[one]), made("see auth.py", "u1"))["one"] == "lost"
+
+
+@pytest.mark.parametrize(
+    ("text", "state"),
+    [
+        ("The release steps go on: publish the wheel to PyPI.", "intact"),
+        ("After that comes the publishing, to PyPI, by hand.", "lost"),
+        ("They publish the wheel to PyPI then.", "intact"),
+        ("The release steps go on.", "key_only"),
+    ],
+)
+def test_a_fact_of_two_parts_is_kept_if_one_is_verbatim_and_one_is_summarised(
+    text: str, state: str
+) -> None:
+    steps = Fact(
+        "f", "procedure", "release steps", "tag, publish", (Source("a"), Source("b")), whole=True
+    )
+    first, second = (
+        Message(id, "user", (verbatim(id, "text", said),))
+        for id, said in (("a", "As release steps, first tag."), ("b", "publish the wheel to PyPI"))
+    )
+    talk = Conversation("c", "native", (first, second), facts=(steps,))
+    summary = Message("m", "user", (Part("text", text, "summary", (Source("b"),)),), meta=True)
+    view = View((), Messages([first, summary]))
+    assert Tracker(ledger_of(talk)).move(view).of(0) == state

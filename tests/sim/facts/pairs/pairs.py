@@ -1,7 +1,7 @@
 """Labelled pairs of a fact and a text that may say it, for judging what reads states.
 
-`dev.toml` may be looked at by who writes rules; `test.toml` only judges them. A label is what a
-careful reader of the text alone would say, never what code says. `real_dev.toml` and
+Rules are made on `dev.toml`, `dev2.toml` and, since it judged those of November 2026, `test.toml`. A
+label is what a careful reader of the text alone would say, never what code says. `real_dev.toml` and
 `real_test.toml` point to sentences of summaries that real agents wrote; their texts are not ours
 to store, so a pair names file, line and characters, and the digest of what stands there.
 """
