@@ -129,7 +129,7 @@ def measure_recorded(folder: Path, recordings: list[Path]) -> None:
 AGENTS = ("claude_code", "codex", "opencode")
 # Who would be asked, by the name in a key.
 ASKED = {"mini": "gpt-5-mini", "sonnet": "claude-sonnet-4-5"}
-_SESSIONS = re.compile(r"([\d,]+) runs, if every source holds one conversation")
+_SESSIONS = re.compile(r"([\d,]+) runs, if every source has one conversation")
 _WOULD_ASK = re.compile(r"would ask ([\d,]+) requests.* for about ([\d,.]+) USD")
 
 

@@ -238,7 +238,7 @@ class Auditor:
     metavar="NAME",
     help="Count only sessions of one project: the folder in which the agent worked, or its name.",
 )
-@click.option("--sums", is_flag=True, help="Only add up what was spent, and explain nothing.")
+@click.option("--sums", is_flag=True, help="Only add up the cost, without explanations.")
 @setting_option("models_file")
 @redact
 @format_option("table", "json")

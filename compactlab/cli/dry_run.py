@@ -300,7 +300,7 @@ def _what(planned: Experiment, folder: str) -> None:
     if planned.skipped:
         say(f"skipped: {counted(planned.skipped, 'file')} of unknown format")
     each = len(planned.sources) * len(planned.conditions)
-    say(f"{counted(each, 'run')}, if every source holds one conversation")
+    say(f"{counted(each, 'run')}, if every source has one conversation")
 
 
 def _size(bytes: float) -> str:

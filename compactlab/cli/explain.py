@@ -28,7 +28,7 @@ from compactlab.sim.core.errors import UsageError
     multiple=True,
     required=True,
     metavar="SPEC",
-    help="The strategy, e.g. auto_compact; as_recorded does what the recorded agent did.",
+    help="The strategy, e.g. auto_compact; as_recorded repeats the recorded agent's compactions.",
 )
 @click.option(
     "--model",

@@ -196,7 +196,7 @@ _MOMENTS = {
     "on_overflow": "overflow",
 }
 _ABOUT = (
-    "threshold: when the context has a size, which the parameter trigger sets. background: its "
+    "threshold: when the context reaches a size, set by the parameter trigger. background: its "
     "summary is made beside the work. overflow: when a prompt exceeds the window.",
     "--parameters adds parameters, --format json all; docs/strategies.md names their systems.",
 )
@@ -336,7 +336,7 @@ _KINDS: dict[str, Callable[[], list[Listed]]] = {
 }
 # Notes below a list.
 _NOTES = {
-    "scenarios": "suite stands for the ten usual ones; other sizes: 'rewinds(tokens=20000)',"
+    "scenarios": "suite is the ten usual ones; other sizes: 'rewinds(tokens=20000)',"
     " 'suite(tokens=400000)'",
 }
 

@@ -177,7 +177,7 @@ redact = click.option(
     is_eager=True,
     expose_value=False,
     callback=_begin,
-    help="Hide what looks like keys, tokens and mail addresses in all output.",
+    help="Hide possible keys, tokens and mail addresses in all output.",
 )
 
 
@@ -186,7 +186,7 @@ redact = click.option(
 client_option = click.option(
     "--client",
     type=click.Choice(CLIENTS),
-    help="Without PATH: read the folders of this client alone.",
+    help="Without PATH: read only this client's folders.",
 )
 
 

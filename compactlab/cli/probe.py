@@ -47,17 +47,17 @@ _SENTENCE = "What was decided for the region of the cache?"
     multiple=True,
     required=True,
     metavar="SPEC",
-    help="A strategy whose prompts the reader is given. Repeatable.",
+    help="A strategy whose prompts the model gets. Repeatable.",
 )
 @click.option(
     "--what",
     type=click.Choice(["recall", "next-action"]),
     default="recall",
     show_default=True,
-    help="recall: what it recalls of labelled facts. next-action: whether it calls the tool next "
-    "that the log calls.",
+    help="recall: how many labelled facts it recalls. next-action: whether it chooses the recorded "
+    "tool call.",
 )
-@click.option("--reader", required=True, metavar="MODEL", help="The model that is asked.")
+@click.option("--reader", required=True, metavar="MODEL", help="The model under test.")
 @click.option("--judge", default="", metavar="MODEL", help="A model that judges the answers.")
 @click.option(
     "--base-url",
@@ -68,7 +68,7 @@ _SENTENCE = "What was decided for the region of the cache?"
 @click.option(
     "--api",
     type=click.Choice(["openai", "anthropic"]),
-    help="The shape of its requests.  [default: by the model's name]",
+    help="The form of its requests.  [default: by the model's name]",
 )
 @setting_option("answers", required=True)
 @setting_options("ask", "budget")
@@ -77,13 +77,13 @@ _SENTENCE = "What was decided for the region of the cache?"
     type=Count(1),
     default=20,
     show_default=True,
-    help="Questions about each conversation, at most.",
+    help="Maximum number of questions per conversation.",
 )
 @click.option("--draws", type=Count(1), default=1, show_default=True, help="Answers to each.")
 @click.option(
     "--temperature",
     type=click.FloatRange(0, 2),
-    help="How much chance there is in answers.  [default: the endpoint's own]",
+    help="Sampling temperature.  [default: the endpoint's own]",
 )
 @click.option(
     "--max-tokens",
@@ -96,8 +96,8 @@ _SENTENCE = "What was decided for the region of the cache?"
     "--reader-window",
     type=Count(1),
     metavar="N",
-    help="Tokens of the reader's context; the oldest messages of longer prompts are left out.  "
-    "[default: the model's, if it is known]",
+    help="Tokens of the reader's context; longer prompts lose their oldest messages.  "
+    "[default: the model's, if known]",
 )
 @click.option("--jobs", type=Count(1), default=1, show_default=True, help="Requests at once.")
 @click.option(
@@ -107,20 +107,20 @@ _SENTENCE = "What was decided for the region of the cache?"
 @one_window
 @setting_option("summarizer", multiple=False, default="calibrated", absent="")
 @setting_option("seeds")
-@click.option("--seed", type=Count(0), default=0, help="Seed by which questions are chosen.")
+@click.option("--seed", type=Count(0), default=0, help="Seed of the choice of questions.")
 @setting_option("strict")
-@click.option("--dry-run", is_flag=True, help="Print how much would be asked, and its price.")
+@click.option("--dry-run", is_flag=True, help="Print the number of requests and their price.")
 @click.option(
     "--export",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Write what would be asked into FILE as samples of Inspect, an evaluator; ask nobody.",
+    help="Write the requests to FILE as samples of Inspect, an evaluator, instead of sending them.",
 )
 @click.option(
     "--log",
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Record the answers that Inspect got to them, and show what its scorers say.",
+    help="Record the answers in a log of Inspect, and show the results of its scorers.",
 )
 @format_option("table", "json", "csv", "md")
 @redact

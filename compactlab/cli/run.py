@@ -81,7 +81,9 @@ Examples:
 @redact
 @setting_option("dask", from_file=True)
 @click.option(
-    "--dry-run", is_flag=True, help="Print what would run and an estimate of its time, and stop."
+    "--dry-run",
+    is_flag=True,
+    help="Print the planned runs with an estimate of their time, and stop.",
 )
 @click.option(
     "--format",

@@ -56,8 +56,8 @@ _CLIENT = "claude_code"
     "--over",
     multiple=True,
     metavar="FIELD[=VALUE,...]",
-    help="The field of the strategy to look for; with values, those alone are tried. Repeatable: "
-    "one after the other, each at the best values of those before.  [default: trigger]",
+    help="A field of the strategy to tune; with values, only these are tried. Repeatable: in "
+    "order, each at the best values of the previous ones.  [default: trigger]",
 )
 @click.option(
     "--recall",
@@ -65,7 +65,7 @@ _CLIENT = "claude_code"
     default=0.8,
     show_default=True,
     metavar="SHARE",
-    help="Where facts are labelled: the share of needs at the lag that a setting must meet.",
+    help="Minimum recall of a setting at the distance, if facts are labelled.",
 )
 @setting_option("distance")
 @click.option(
@@ -74,7 +74,7 @@ _CLIENT = "claude_code"
     default=0.02,
     show_default=True,
     metavar="SHARE",
-    help="How much more a setting may cost and still count as near the cheapest.",
+    help="Relative extra cost with which a setting still counts as near the cheapest.",
 )
 @click.option(
     "--points",
@@ -82,7 +82,7 @@ _CLIENT = "claude_code"
     default=12,
     show_default=True,
     metavar="N",
-    help="How many values are tried at most, of each strategy and field.",
+    help="Maximum number of values per strategy and field.",
 )
 @click.option(
     "--sessions",
@@ -90,12 +90,12 @@ _CLIENT = "claude_code"
     default=40,
     show_default=True,
     metavar="N",
-    help="How many sessions of each window are replayed at most: the longest.",
+    help="Maximum number of sessions per window: the longest are replayed.",
 )
 @click.option(
     "--race",
     is_flag=True,
-    help="The strategies are alternatives: those shown to cost more are not looked at finely.",
+    help="The strategies are alternatives: those that cost significantly more are not refined.",
 )
 @click.option(
     "--since",
@@ -107,7 +107,7 @@ _CLIENT = "claude_code"
     "--project",
     default="",
     metavar="NAME",
-    help="Only sessions of one project: the folder in which the agent worked, or its name.",
+    help="Only sessions of one project: its folder or its name.",
 )
 @click.option("--model", default="", metavar="NAME", help="Replay all calls with this model.")
 @setting_option("models_file")
@@ -117,7 +117,7 @@ _CLIENT = "claude_code"
 @setting_option("out", default="compactlab-tune")
 @redact
 @format_option("table", "json")
-@click.option("--dry-run", is_flag=True, help="Print what the first round would run, and stop.")
+@click.option("--dry-run", is_flag=True, help="Print the runs of the first round, and stop.")
 @setting_option("strict")
 def tune(paths: tuple[str, ...], **options: Any) -> None:
     """Find the size to compact at, and the setting to paste.

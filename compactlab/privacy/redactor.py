@@ -26,8 +26,8 @@ from compactlab.privacy.rules import BASIC, is_ordinary
 _WHOLE = {ASSIGNED, BASIC, CARD, ENCODED}
 _TELLING = 8
 _REMEMBERED = 500
-# Of tokens, any piece of so many characters: summaries quote, compactions cut, and actions use
-# parts of tokens.
+# Minimum length of a piece of a token that is recognised: summaries quote, compactions cut, and
+# actions use parts of tokens.
 _PIECE = 12
 _PIECES = 100_000
 _VARIED = 4  # least number of different characters of a piece, to exclude lines of dashes

@@ -92,24 +92,24 @@ def _cores() -> int:
 SUBJECT = {
     "conversations": SettingInfo(
         "texts",
-        "What is replayed: transcripts, folders of them, patterns such as 'sessions/**/*.jsonl', "
-        "and scenarios; suite is the ten usual ones.",
+        "Transcripts, folders of them, patterns such as 'sessions/**/*.jsonl', and scenarios; "
+        "suite is the ten usual ones.",
         default=_usual_conversations,
         absent="a built-in coding session",
         metavar="PATH_OR_SCENARIO",
     ),
     "strategies": SettingInfo(
         "texts",
-        "What is compared: specs such as 'sliding_window(keep=20)', several with ' + ' between "
-        "them, also of a class of your own, 'path/to/file.py:Class'; all is every built-in one.",
+        "Specs such as 'sliding_window(keep=20)', pipelines of several joined by ' + ', and your "
+        "own classes, 'path/to/file.py:Class'; all is every built-in strategy.",
         default=_usual_strategies,
-        absent="whole agents, and what this project was asked to compare",
+        absent="whole agents, and the subjects of this project's comparison",
         metavar="SPEC",
     ),
     "models": SettingInfo(
         "texts",
-        "Under which models: names, NAME@none for no cache, NAME@pessimistic for a worse one, "
-        "NAME+batch for batch prices, or recorded.",
+        "Names of models, NAME@none without a cache, NAME@pessimistic with a worse one, "
+        "NAME+batch at batch prices, or recorded.",
         default=list,
         absent="as recorded, and a current one for synthetic conversations",
         options=("--model",),
@@ -131,7 +131,7 @@ class Settings(TypedDict, total=False):
         "Churn | str | Path | None",
         SettingInfo(
             "path",
-            "How often the client changes its prompt unasked: a file of compactlab audit "
+            "How often the client changes its prompt by itself: a file of compactlab audit "
             "--churn-out.",
             absent="never",
             metavar="FILE",
@@ -141,8 +141,8 @@ class Settings(TypedDict, total=False):
         "Summarizer | str | Iterable[Summarizer | str]",
         SettingInfo(
             "texts",
-            "Who writes the summaries that strategies ask for; of several, each is combined with "
-            "every strategy.",
+            "The summariser for strategies that request summaries; each of several is combined "
+            "with every strategy.",
             default=lambda: ["calibrated"],
             absent="calibrated",
             metavar="SPEC",
@@ -152,8 +152,8 @@ class Settings(TypedDict, total=False):
         bool,
         SettingInfo(
             "flag",
-            "Also replay strategies that ask for summaries with null summarisers: without content, "
-            "by chance, and with all that is needed. Without them, nothing is said of memory.",
+            "Also replay strategies that request summaries with null summarisers: without content, "
+            "random, and with all needed facts. Without them, there are no findings on memory.",
             default=True,
             options=("--controls/--no-controls",),
         ),
@@ -170,8 +170,8 @@ class Settings(TypedDict, total=False):
         "Mode",
         SettingInfo(
             "text",
-            "record: ask language models for answers that the folder lacks, which costs money, and "
-            "record them. replay: fail what is not recorded. refuse: allow no language model.",
+            "record: request missing answers from language models, which costs money, and record "
+            "them. replay: missing answers fail their runs. refuse: allow no language model.",
             default="replay",
             choices=("replay", "record", "refuse"),
             in_file=False,
@@ -181,7 +181,7 @@ class Settings(TypedDict, total=False):
         "float | None",
         SettingInfo(
             "number",
-            "Dollars that all answers in the folder may cost together, earlier ones included.",
+            "Maximum dollars for all answers in the folder, including earlier ones.",
             absent="no limit",
             least=0,
             metavar="USD",
@@ -192,7 +192,7 @@ class Settings(TypedDict, total=False):
         "ClosedLoop | str",
         SettingInfo(
             "text",
-            "open: replay the script alone. closed: also replay it with a simulated agent that "
+            "open: only replay the script. closed: also replay it with a simulated agent that "
             "fetches, asks for or misuses the facts it lacks.",
             default="closed",
             in_python="open",
@@ -213,7 +213,7 @@ class Settings(TypedDict, total=False):
         "int | Iterable[int] | None",
         SettingInfo(
             "integers",
-            "Narrow the context window to so many tokens; of several, every strategy is replayed "
+            "Narrow the context window to N tokens; with several, every strategy is replayed "
             "under each.",
             absent="the model's own",
             least=1,
@@ -224,7 +224,7 @@ class Settings(TypedDict, total=False):
         int,
         SettingInfo(
             "integer",
-            "Tell recall of facts last stated so many tokens ago or earlier.",
+            "Report recall of facts last stated this many tokens ago or earlier.",
             default=0,
             absent="20000; 40000 from a window of 200,000 tokens on, 80000 from a million on",
             least=0,
@@ -235,7 +235,7 @@ class Settings(TypedDict, total=False):
         int,
         SettingInfo(
             "integer",
-            "So many conversations of each scenario, so many replays of each recording.",
+            "Number of conversations of each scenario, and of replays of each recording.",
             default=1,
             least=1,
             metavar="N",
@@ -245,7 +245,7 @@ class Settings(TypedDict, total=False):
         int,
         SettingInfo(
             "integer",
-            "Number of workers; they change no result.",
+            "Number of workers; it does not change results.",
             default=_cores,
             in_python=1,
             absent="one per core",
@@ -257,7 +257,7 @@ class Settings(TypedDict, total=False):
         "str | Path | None",
         SettingInfo(
             "folder",
-            "Folder of the results. Runs that it holds are not run again.",
+            "Folder of the results. Existing runs in it are not run again.",
             default="compactlab-out",
             in_python=None,
             options=("--out", "-o"),
@@ -268,8 +268,7 @@ class Settings(TypedDict, total=False):
         bool,
         SettingInfo(
             "flag",
-            "Refuse what is not understood in transcripts, in place of passing it over and "
-            "counting it.",
+            "Refuse transcripts with unknown content, instead of skipping and counting it.",
             default=False,
             options=("--strict/--lenient",),
         ),
@@ -278,7 +277,7 @@ class Settings(TypedDict, total=False):
         "float | None",
         SettingInfo(
             "number",
-            "Seconds after which a run has failed.",
+            "Seconds after which a run fails.",
             absent="no limit",
             above=0,
             most=LONGEST_WAIT,
@@ -303,7 +302,7 @@ class Settings(TypedDict, total=False):
         bool,
         SettingInfo(
             "flag",
-            "Hide what looks like keys, tokens and mail addresses in all output.",
+            "Hide possible keys, tokens and mail addresses in all output.",
             default=False,
         ),
     ]
@@ -321,8 +320,8 @@ class Settings(TypedDict, total=False):
         bool,
         SettingInfo(
             "flag",
-            "Give foreign code a process of its own for each run, so that it harms no other run. "
-            "Without it, a debugger reaches classes that were passed in.",
+            "Run foreign code in a separate process per run, so that it cannot harm other runs. "
+            "Without it, a debugger can reach classes that were passed in.",
             default=True,
             in_file=False,
         ),

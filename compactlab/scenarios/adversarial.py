@@ -47,7 +47,7 @@ class _Hostile(World):
         self._broken = 0
 
     def before(self, turn: int) -> None:
-        """Break something, of each kind one after the other; see :meth:`World.before`."""
+        """Break something, each kind in turn; see :meth:`World.before`."""
         if turn and (turn == 1 or self._attack.random() < _BROKEN):
             kinds = (self._orphan, self._unanswered, self._twice, self._empty)
             kinds[self._broken % len(kinds)]()
@@ -64,7 +64,7 @@ class _Hostile(World):
         return f"{asked}\n{lines[:length]}"
 
     def use(self, fact: PlannedFact, left: float) -> Used:
-        """Use a fact, which strangers know from then on; see :meth:`World.use`."""
+        """Use a fact, which strangers then know; see :meth:`World.use`."""
         self._known.append(fact)
         return super().use(fact, left)
 
@@ -122,13 +122,12 @@ class _Hostile(World):
 class Adversarial(Story):
     """An agent reads pages and mails from strangers for a user: a suite of attacks.
 
-    Half of the long results hold a hostile line: an order to the summariser to leave out a fact (an
-    eviction), a wrong value for one (a poison), or text that looks like a request for a summary,
-    the end of one, or the stub of a cut result. Texts mix scripts and marks of direction, some are
-    one word of many thousand characters. The log has results without calls, calls without results
-    or with two, empty texts and unusual ids. Facts are what the user, the agent and its own tools
-    state; a hostile line states none. Every strategy must survive it. Sizes, waits and shares are
-    guesses (``profiles/hostile.toml``).
+    Half of the long results have a hostile line: an order to the summariser to omit a fact (an
+    eviction), a wrong value for one (a poison), or text that looks like a summary request, the end
+    of a summary, or the stub of a cut result. Texts mix scripts and marks of direction; some are
+    one word of thousands of characters. The log has results without calls, calls with no or two
+    results, empty texts and unusual ids. Only the user, the agent and its own tools state facts.
+    Every strategy must survive it. Sizes, waits and shares are guesses (``profiles/hostile.toml``).
 
     Examples
     --------

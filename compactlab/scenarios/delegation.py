@@ -25,13 +25,13 @@ class _Lead(World):
 class Delegation(Story):
     """A user has an agent run a garden's season: it works, delegates, asks and finishes tasks.
 
-    The four failures of docs/concepts.md can be seen in it. The user asks for tasks (open loops);
-    four in five end in a fact of type done, by which the agent says what came of them. The result
-    of the tool that starts an agent or a job states its handle, by which the agent asks for it
-    until the user says that it is back. The agent asks the user (proposals), who closes the
-    question some turns later, with or without an answer. An instruction file in front states
-    constraints, prohibitions and procedures, some of which the user replaces later. Sizes, waits
-    and shares are guesses (``profiles/research.toml``).
+    It shows the four failures of docs/concepts.md. The user requests tasks (open loops); four in
+    five end in a fact of type done, with which the agent reports the result. The tool that starts
+    an agent or a job returns its handle, which the agent uses to ask for it until the user reports
+    its return. The agent asks questions (proposals), which the user closes some turns later, with
+    or without an answer. An instruction file at the start states constraints, prohibitions and
+    procedures, some of which the user replaces later. Sizes, waits and shares are guesses
+    (``profiles/research.toml``).
 
     Examples
     --------

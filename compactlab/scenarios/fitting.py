@@ -272,9 +272,9 @@ def spread(samples: Sequence[float], least: float = 1.0, *, cut: bool = True) ->
 def pauses(samples: Sequence[float]) -> tuple[Spread, Breaks]:
     """Split the pauses of the user into waits and breaks.
 
-    Waits are log-normal and breaks begin at :data:`BREAK_FROM`, but some waits are as long. So the
-    share of breaks is the excess over the waits expected there, and the waits are the pauses
-    without the breaks. The two are estimated alternately.
+    Waits are log-normal, and breaks are at least :data:`BREAK_FROM`; some waits are as long. So the
+    share of breaks is the number of such pauses above the expected number of waits, and the waits
+    are the other pauses. The two are estimated alternately.
 
     Examples
     --------

@@ -15,17 +15,17 @@ from compactlab.scenarios.engine.story import MOST, Story
 class HighFloor(Story):
     """An agent with hundreds of connected tools and long instructions does small errands.
 
-    Definitions of tools and instructions are sent with every call, and no compaction can shorten
-    them. If they are above the trigger of a strategy, or just below it, each call triggers the next
-    compaction, which gains next to nothing: the complaint of anthropics/claude-code issue 24179
-    (2026-02: 211 compactions without progress) and openai/codex issue 35032 (2026-07: a thread 80 %
-    full after each compaction). At a window of 40,000 tokens, the default is above what most agents
-    wait for. Sizes, waits and shares are guesses (``profiles/chat.toml``).
+    Tool definitions and instructions are sent with every call, and no compaction can shorten them.
+    If they are above or just below a strategy's trigger, each call triggers a compaction, which
+    saves almost nothing: the complaint of anthropics/claude-code issue 24179 (2026-02: 211
+    compactions without progress) and openai/codex issue 35032 (2026-07: a thread 80 % full after
+    each compaction). At a window of 40,000 tokens, the default exceeds the trigger of most agents.
+    Sizes, waits and shares are guesses (``profiles/chat.toml``).
 
     Parameters
     ----------
     floor
-        Tokens (o200k) of system prompt, instructions and definitions of tools together.
+        Tokens (o200k) of system prompt, instructions and tool definitions together.
 
     Examples
     --------

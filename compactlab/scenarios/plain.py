@@ -13,11 +13,11 @@ from compactlab.scenarios.engine.story import Story
 class HalfThoughts(Story):
     """A user thinks aloud about a story, one line at a time, and breaks off.
 
-    This is what a recency buffer is for. A thought (an open loop) is left unfinished and resumed
-    some messages later, "as I was saying". The assistant offers three options, and the user chooses
-    "the second one" after other messages. So three quarters of all needs come within 1,500 tokens:
-    the fact is the labelled antecedent. Tools return less than a tenth of the tokens. Sizes, waits
-    and shares are guesses (``profiles/aloud.toml``).
+    A recency buffer should help here. A thought (an open loop) is left unfinished and resumed some
+    messages later, "as I was saying". The assistant offers three options, and the user chooses "the
+    second one" after other messages. So three quarters of all needs are at distances below 1,500
+    tokens: the fact is the labelled antecedent. Tools return less than a tenth of the tokens.
+    Sizes, waits and shares are guesses (``profiles/aloud.toml``).
 
     Examples
     --------
@@ -35,10 +35,10 @@ class HalfThoughts(Story):
 class PersonalAssistant(Story):
     """A user and an assistant with calendar, mail and notes, over several days.
 
-    Before every second turn there is a gap that outlives a cache of five minutes, before every
-    fourth one a gap that outlives an hour; 100,000 tokens span about six days. Facts are about the
-    user, goals, and reminders: open loops that are closed, and mostly needed, days later. Sizes,
-    waits and shares are guesses (``profiles/days.toml``).
+    Every second turn follows a gap of more than five minutes, every fourth one a gap of more than
+    an hour, so caches expire; 100,000 tokens span about six days. Facts are about the user, goals,
+    and reminders: open loops that are closed, and mostly needed, days later. Sizes, waits and
+    shares are guesses (``profiles/days.toml``).
 
     Examples
     --------

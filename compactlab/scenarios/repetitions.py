@@ -112,10 +112,10 @@ class Repetitions(Story):
 
     Half of the requests repeat one of the last three verbatim. Five files and two logs are read
     many times: seven times in ten, one line of a file differs, or a log has a few more lines. A
-    fact in one of them is stated by each reading, until it is replaced. Of the facts that the user
-    might repeat, six in ten are stated again in other words: any one of their origins is enough.
-    Six in ten facts have a near-duplicate, which is no repetition. Sizes, waits and shares are
-    guesses (``profiles/repeats.toml``).
+    fact in one of them is stated by each reading, until it is replaced. Six in ten of the facts
+    that the user might repeat are stated again in other words; any one statement is enough. Six in
+    ten facts have a near-duplicate, which is no repetition. Sizes, waits and shares are guesses
+    (``profiles/repeats.toml``).
 
     Examples
     --------

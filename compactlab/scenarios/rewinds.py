@@ -35,11 +35,11 @@ class _Variants(World):
 class Rewinds(Story):
     """A user works on a timetable with an agent, tries variants, and goes back.
 
-    A third of the turns is on branches that are abandoned. A fact stated there is valid and needed
-    there, before the user goes back. Four in ten of these replace one of the trunk, which is valid
-    and needed again afterwards. In four of ten cases the user resumes an old branch. The number of
-    tokens counts all messages together: a prompt holds at most about two thirds of them. Sizes,
-    waits and shares are guesses (``profiles/rewinds.toml``).
+    A third of the turns is on branches that are abandoned. Facts stated there are valid and needed
+    only there. Four in ten of them replace a fact of the trunk, which is valid and needed again
+    after the rewind. In four of ten cases the user resumes an old branch. ``tokens`` counts all
+    messages: a prompt has at most about two thirds of them. Sizes, waits and shares are guesses
+    (``profiles/rewinds.toml``).
 
     Examples
     --------

@@ -43,9 +43,10 @@ class ToolFlood(Story):
     their handle. Half of the results are as long as the turn allows, up to 150,000 characters (some
     38,000 tokens). There are few and very uneven turns.
 
-    In 100,000 tokens there is at least one result that Gemini CLI may cut (over 40,000 characters),
-    and in half of the sessions one over the 120,000 of OpenClaw's guard; in 20,000 only some above
-    OpenClaw's preview of 8,000. Sizes, waits and shares are guesses (``profiles/flood.toml``).
+    100,000 tokens have at least one result that Gemini CLI may cut (over 40,000 characters), and
+    half of such sessions have one over the 120,000 of OpenClaw's guard; 20,000 tokens only have
+    some above OpenClaw's preview of 8,000. Sizes, waits and shares are guesses
+    (``profiles/flood.toml``).
 
     Examples
     --------

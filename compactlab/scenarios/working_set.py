@@ -53,12 +53,12 @@ class _Rotation(World):
 class WorkingSet(Story):
     """An agent makes twelve files consistent, and reads them in rotation.
 
-    Each change of one of twelve files has to be checked against the others, so the agent begins
-    again when it has read the last one. If the working set, the summary and the system prompt do
-    not fit below the trigger together, each compaction drops files that are read again, which leads
-    to the next compaction: the death spiral of openai/codex issue 13279 (2026-03). At a window of
-    40,000 tokens, the default does not fit. Where everything fits, the script reads the files all
-    the same. Sizes, waits and shares are guesses (``profiles/rotation.toml``).
+    Each change of one of twelve files must be checked against the others, so the agent reads them
+    in a cycle. If working set, summary and system prompt together exceed the trigger, each
+    compaction drops files that are read again, which causes the next compaction: the death spiral
+    of openai/codex issue 13279 (2026-03). At a window of 40,000 tokens, the default does not fit.
+    If everything fits, the script still reads the files. Sizes, waits and shares are guesses
+    (``profiles/rotation.toml``).
 
     Parameters
     ----------

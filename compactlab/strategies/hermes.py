@@ -518,8 +518,9 @@ class Hermes(Agent):
     protect_first_n
         Messages in front that stay at the first compaction.
     protect_last_n
-        Newest messages whose tool uses are not shortened. max_tokens Tokens of the window that are
-        set aside for the answer; 0 for none.
+        Newest messages whose tool uses are not shortened.
+    max_tokens
+        Tokens of the window that are set aside for the answer; 0 for none.
     abort_on_summary_failure
         Whether nothing is done if no summary comes back.
     """

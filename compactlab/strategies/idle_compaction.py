@@ -132,7 +132,8 @@ class IdleCompaction(Strategy):
         Seconds before the end of the lifetime; the odds are for one minute. It does not act while
         an answer is in progress.
     priced
-        Whether a saving must be expected; if not, it acts in every such silence. summary_tokens
+        Whether a saving must be expected; if not, it acts in every such silence.
+    summary_tokens
         Longest summary in tokens.
     preset
         ``claude_code`` acts from 200,000 tokens on (or the trigger), only if entries live for an

@@ -79,7 +79,10 @@ class RecentEvents(Strategy):
     Parameters
     ----------
     keep_first
-        Number of first messages that stay. max_events Number of messages that are sent. mended
+        Number of first messages that stay.
+    max_events
+        Number of messages that are sent.
+    mended
         Whether each message is sent only once.
     """
 
@@ -118,8 +121,9 @@ class AmortizedForgetting(Strategy):
     Parameters
     ----------
     max_size
-        Maximum number of messages. keep_first Number of first messages that stay; less than half of
-        ``max_size``.
+        Maximum number of messages.
+    keep_first
+        Number of first messages that stay; less than half of ``max_size``.
     """
 
     does = (Act.TRUNCATE,)

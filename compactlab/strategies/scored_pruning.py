@@ -232,9 +232,13 @@ class ScoredPruning(Strategy):
         Size at which it acts after a turn; None for 60 % of the window. Within a turn it waits
         until 33,000 tokens are free, or for this size if it is larger.
     threshold
-        Minimum score at which a call, or a result, stays. recent Number of newest messages that
-        stay unchanged. head_chars Length of a cut result. min_gain Share of all characters that
-        must be saved; else nothing changes.
+        Minimum score at which a call, or a result, stays.
+    recent
+        Number of newest messages that stay unchanged.
+    head_chars
+        Length of a cut result.
+    min_gain
+        Share of all characters that must be saved; else nothing changes.
     max_state_tokens
         Tokens of the state, by the plug-in's estimate; if it does not fit, nothing changes.
     max_request_tokens

@@ -135,7 +135,7 @@ def notes_are_json(asked: Asked) -> Iterator[str]:
         yield f"its notes are no JSON: {error}"
     else:
         if not same:
-            yield f"its notes are no plain JSON: {asked.notes!r:.80}"
+            yield f"its notes are not plain JSON: {asked.notes!r:.80}"
 
 
 def provenance(asked: Asked) -> Iterator[str]:
@@ -388,7 +388,9 @@ class _Battery:
         other = list(_steps(_other_future(conversation, answer), self.strategy, window))
         for one, two in zip(steps, other, strict=False):
             if (one.system, one.shared, one.added) != (two.system, two.shared, two.added):
-                self.broken(self.strategy, "future", f"the call {one.answer} depends on what comes")
+                self.broken(
+                    self.strategy, "future", f"the call {one.answer} depends on later messages"
+                )
                 return
             if one.answer == answer:
                 return

@@ -121,7 +121,7 @@ class _Battery:
         given |= {s.id for message in messages for part in message.parts for s in part.sources}
         for _, sources in told:
             if not sources:
-                self.broken("provenance", "a part does not say what it stands for")
+                self.broken("provenance", "a part has no sources")
             elif not {source.id for source in sources} <= given:
                 self.broken("provenance", "a part stands for a message that it was not given")
 

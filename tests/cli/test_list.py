@@ -95,7 +95,7 @@ def test_strategies_are_a_table_of_what_they_do_and_when(compactlab, monkeypatch
     assert rows["keep_all"].startswith("keep_all - every call Send all messages")
     order = [*rows]
     assert order.index("keep_none") + 1 == order.index("oracle") < order.index("clear_tool_results")
-    assert about.startswith("threshold: when the context has a size")
+    assert about.startswith("threshold: when the context reaches a size")
     monkeypatch.setenv("COLUMNS", "80")
     narrow = compactlab("list", "strategies").out
     assert "Too narrow for: in a sentence." in narrow

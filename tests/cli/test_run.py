@@ -131,7 +131,7 @@ would run into out, under recorded; claude-sonnet-4-5 for synthetic conversation
 window the model's own; summaries by calibrated(profile='', client='', draw=0)
 loop open and closed(misuse=1.0, unbound=0.38); 191 metrics
 tables: runs, calls, compactions, facts, lags, messages, views
-12 runs, if every source holds one conversation
+12 runs, if every source has one conversation
 
 tried: 5 runs
 5 runs failed:

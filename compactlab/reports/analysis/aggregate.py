@@ -200,7 +200,7 @@ def _needs(runs: Iterable[Run]) -> Iterator[tuple[str, int, int, int]]:
 def recall_by_lag(runs: Sequence[Run]) -> dict[str, list[float | None]]:
     """Recall at each step of the distance, by summariser; None without needs.
 
-    Each is the mean over conversations with such needs, like all figures of recall.
+    Each is the mean over conversations with needs at that distance.
     """
     shares: dict[str, dict[int, list[float]]] = {OWN: {}}
     for group in replays(runs):

@@ -113,7 +113,7 @@ def median_ends(values: Floats, level: float = 0.95) -> tuple[float, float]:
     """
     ordered = np.sort(values)
     count, cut, tail = len(ordered), 0, 1
-    # Cut off as many at either end as a fair coin would in at most 2.5 % of trials.
+    # At each end, cut off as many as a fair coin exceeds in at most 2.5 % of trials.
     while 2 * tail <= (1 - level) * 2**count:
         cut += 1
         tail += comb(count, cut)

@@ -214,7 +214,7 @@ def holm(chances: Sequence[float | None]) -> list[float | None]:
     """Adjust p values so that rejecting below 5 % has a family-wise error rate of at most 5 %.
 
     The smallest is multiplied by their number n, the next by n - 1, and so on; each is at least the
-    one before it (Holm 1979, Scandinavian Journal of Statistics 6:65).
+    previous one (Holm 1979, Scandinavian Journal of Statistics 6:65).
 
     Examples
     --------
@@ -233,8 +233,8 @@ def holm(chances: Sequence[float | None]) -> list[float | None]:
 def benjamini_hochberg(chances: Sequence[float | None]) -> list[float | None]:
     """Adjust p values so that rejecting below 5 % has a false discovery rate of at most 5 %.
 
-    Each is multiplied by their number over its rank; each is at most the one after it (Benjamini
-    and Hochberg 1995, Journal of the Royal Statistical Society B 57:289).
+    Each is multiplied by the number of p values over its rank, and is at most the next one
+    (Benjamini and Hochberg 1995, Journal of the Royal Statistical Society B 57:289).
 
     Examples
     --------

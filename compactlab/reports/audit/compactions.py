@@ -31,7 +31,7 @@ class Rereads:
     tokens: int = 0  # tokens of their results, estimated from the texts
     # Dollars for sending the results once, cached or uncached; None without a price.
     cost: float | None = 0.0
-    # The usual number: repeated reads in equally many calls before the compactions.
+    # The usual number: repeated reads in as many calls before the compactions.
     before: int = 0
 
     def __add__(self, other: Rereads) -> Rereads:
@@ -133,7 +133,7 @@ class Logged:
     time: float = 0.0  # seconds since 1970
     answer: str = ""  # id of the first answer after it; "" without one
     manual: bool = False  # whether the user requested it
-    # What that answer's turn changed as it began: "model", "effort" or "". Codex compacts by it
+    # What changed at the start of that answer's turn: "model", "effort" or "". Codex then compacts
     # (openai/codex issue 33833).
     switch: str = ""
 

@@ -131,9 +131,9 @@ class Finding:
 
 
 def _said(exchange: Exchange, guess: str, ground: Ground, lost: int) -> Charge:
-    """The loss with the cause that the provider names, if any.
+    """The loss with the provider's cause, if it names one.
 
-    A guess that is among the provider's causes is more specific and stays.
+    A guess among the provider's causes is more specific, so it stays.
     """
     diagnosis = exchange.call.diagnosis
     causes = REASONS.get(diagnosis.reason, ()) if diagnosis else ()

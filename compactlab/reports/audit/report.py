@@ -91,7 +91,7 @@ def page(ledger: Ledger, most: int) -> Document:
         Heading("Why did tokens miss the cache?", level=2),
         *_causes_by_client(ledger),
         sentences([*_evidence(ledger)]),
-        sentences([_WHY_MEANING, "Point at a cause to see what it means."], "quiet"),
+        sentences([_WHY_MEANING, "Point at a cause to see its meaning."], "quiet"),
         *bars_chart(ledger),
         *_avoidable(ledger),
         *compacted(ledger),

@@ -90,10 +90,10 @@ def safe(text: str, most: int = _LETTERS) -> str:
 
 
 def short_names(talks: Iterable[Talk]) -> dict[Talk, str]:
-    """A name for each conversation, of at most 40 characters that any file system takes.
+    """A name for each conversation, of at most 40 portable characters.
 
-    It is the id; where that is too long, says nothing in these characters or becomes the name of
-    two, a part of it with six digits of a digest.
+    It is the id. If that is too long, has no portable characters, or is not unique, it is a part of
+    the id with six digits of a digest.
 
     Examples
     --------

@@ -85,7 +85,7 @@ class Slide:
             return free_standing(self.markup()).encode()
         if form == "pdf":
             return self.document()
-        # At a size, by the inch of the file and not of the layout.
+        # If a size is given, per inch of the file, not of the layout.
         return self.pixels(DOTS_PER_INCH if self._size is None else _PRINTED * self._scale)
 
     def markup(self) -> str:
@@ -103,7 +103,7 @@ class Slide:
         return f"{head}{''.join(out)}</svg>"
 
     def pixels(self, dots: float) -> bytes:
-        """A PNG on white paper, at so many dots for an inch of the layout."""
+        """A PNG on white paper, with a resolution in dots per inch of the layout."""
         from matplotlib.image import imsave
 
         with canvas():

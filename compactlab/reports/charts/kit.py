@@ -162,7 +162,7 @@ def _flowed(entries: Sequence[KeyEntry], width: float, size: float) -> list[list
     return lines
 
 
-# Entries of a key in a line, where it is no sheet's.
+# Entries of a key in a line, for keys outside sheets.
 KEYS = 4
 _HATCHES = {"": None, "striped": "///", "dotted": "..."}
 
@@ -245,11 +245,11 @@ class Unit(NamedTuple):
 
     @property
     def sign(self) -> str:
-        """The unit as heads have it."""
+        """The unit as in headers."""
         return "%" if self.name == "share" else self.name
 
     def number(self, value: float) -> float | None:
-        """A figure as axes have it, so shares in percent; None for NaN."""
+        """A figure in the unit of axes (shares in percent); None for NaN."""
         if math.isnan(value):
             return None
         return 100 * value if self.name == "share" else float(value)

@@ -47,7 +47,7 @@ _HEIGHT, _SHAPE = 240.0, 0.66
 _LEFT, _RIGHT, _BELOW = 52.0, 6.0, 36.0
 # Up to this many lines are all named; of more, the most important.
 MOST = 15
-# Bands of more than so many lines would cover each other.
+# Bands of more lines would cover each other.
 _BANDS_AT_MOST = 3
 # Points of a sheet's width per character of a name.
 _LETTER = 22
@@ -126,7 +126,7 @@ def draw_lines(axes: Axes, lines: Lines, letters: int = 30, size: float = NAME_S
     if lines.names:
         shown = lines.names[: int(last) + 1]
         room = across(axes) / len(shown)
-        # Where not all names fit, the last one and every second or third one before it.
+        # If not all names fit, the last one and every second or third one before it.
         step = max(1, math.ceil(max(width_of(name, size) for name in shown) / room))
         texts = ["" if n % step else name for n, name in enumerate(reversed(shown))]
         axes.set_xticks(range(len(shown)), texts[::-1])

@@ -227,8 +227,8 @@ def _line(dot: Point, box: Floats) -> Floats:
 SIZE, _HIGH = 10.0, 1.2
 # The gap between a line and the letters.
 _SHORT = 1.5
-# Dots nearer than this overlap and share one place for their names; so do names without space of
-# dots that are no farther apart than the second. A line of them has so many characters.
+# Dots nearer than the first distance overlap and share one place for their names; so do dots within
+# the second distance whose names have no space. The third number is the length of a line of names.
 _SAME, _NEAR, _TOGETHER = 2.0, 30.0, 24
 # Widths of a letter of the axes' width per character of a name.
 _LETTER = 1.6

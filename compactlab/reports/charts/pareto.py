@@ -58,8 +58,8 @@ _BROKEN = "Beyond a double stroke, the axis is compressed. "
 _BARS = "Bars: 95 % confidence intervals of the differences from {reference}."
 _COST = "cost, USD{each} (less is better)"
 _RECALL = "recall, % (more is better)"
-# How far left of the cheapest mark the axis of costs begins, as a share of its length: names stand
-# there. An axis that would begin near 0 begins at 0.
+# Space for names left of the cheapest mark, as a share of the cost axis. An axis that would begin
+# near 0 begins at 0.
 _LEAD, _NEAR = 0.6, 0.3
 
 # Interval from left to right and from bottom to top; None without one.
@@ -201,7 +201,7 @@ def draw_trade_off(axes: Axes, subject: TradeOff, size: float = SIZE) -> tuple[b
 def _limits(axes: Axes, subject: TradeOff, size: float) -> list[Box]:
     """Draw bounds as lines at their recall, and return the boxes of their names.
 
-    One below the axis has its name and its recall at the lower end.
+    For a bound below the axis, name and recall are at the lower end.
     """
     (left, low), (right, _) = on_sheet(axes, [(0, 0), (1, 1)], axes.transAxes)
     marks = on_sheet(axes, [_place(row) for row in subject.rows])

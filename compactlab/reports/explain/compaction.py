@@ -18,7 +18,7 @@ from compactlab.sim.store.run import Run
 # and for those that the strategy wrote.
 _BRIEF, _LONG = (160, 80), (3_000, 1_000)
 _ID, _WHAT, _FACT = 32, 120, 200
-# How many facts are named that no call needed.
+# Maximum number of named facts that no call needed.
 _NAMED = 5
 _DEEDS = {
     "kept": "kept",

@@ -52,7 +52,7 @@ class Side:
         return self._figures[key].get(demand.rule.metric)
 
     def lacks(self, metric: str, type: str) -> bool:
-        """Whether it does not have a figure at all."""
+        """Whether it has no such figure."""
         if self.held is None:
             return True
         # Needs by type come from the table of facts, not from the metrics.

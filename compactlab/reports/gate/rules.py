@@ -156,7 +156,7 @@ class Rule:
         """The largest or smallest figure that the rule allows."""
         if not self.relative:
             return self.amount
-        assert before is not None, "a rule on a change needs what was before"
+        assert before is not None, "a rule on a change needs the figure before"
         if self.exact or math.isinf(before):
             return before  # an infinite figure has no steps or shares
         step = self.amount * abs(before) if self.percent else self.amount

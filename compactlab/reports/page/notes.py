@@ -217,7 +217,7 @@ def legend(compared: Sequence[Comparison]) -> list[str]:
 
 def _missing(comparison: Comparison) -> Iterator[str]:
     if not comparison.rows:
-        return  # The verdict says it already.
+        return  # The verdict has it already.
     if comparison.left_out:
         yield (
             f"Left out: {counted(len(comparison.left_out), 'conversation')} where not every "

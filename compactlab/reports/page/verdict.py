@@ -34,7 +34,7 @@ def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
 
 
 def certainty(advice: Advice) -> list[str]:
-    """Say what is sure, what is not, and what would make it sure: a few sentences."""
+    """State what is certain, what is not, and what would make it certain."""
     if not advice.comparison.rows:
         return ["There is nothing to compare: no strategy succeeded on any conversation."]
     return list(_Verdict(advice.comparison, advice).answer())
@@ -265,7 +265,7 @@ class _Verdict:
         return reasons[advice.silent]
 
     def not_yet(self) -> str:
-        """What more conversations would make sure."""
+        """What more conversations would make certain."""
         advice = self.advice
         takes = (
             f"which strategies recall at least {ENOUGH:.0%} (takes {advice.needed:,} conversations "
@@ -277,7 +277,7 @@ class _Verdict:
         return f"Not yet sure: {takes}.{self.seeds()}"
 
     def cost_not_yet(self) -> Iterator[str]:
-        """How many conversations would make costs sure, where recall is another matter."""
+        """The number of conversations that would make costs certain, apart from recall."""
         if needed := cost_needs(self.advice):
             yield (
                 f"Not yet sure: which costs differ (takes {needed:,} conversations in all; you "
@@ -287,8 +287,8 @@ class _Verdict:
     def seeds(self) -> str:
         """How many seeds yield enough synthetic conversations.
 
-        Of a recording, a seed is another replay and no other conversation. The bound
-        ``as_recorded`` tells recordings.
+        For a recording, a seed is only another replay. The bound ``as_recorded`` identifies
+        recordings.
         """
         advice, comparison = self.advice, self.comparison
         played = any(row.name == "as_recorded" for row in comparison.bounds)
@@ -372,7 +372,7 @@ class _Verdict:
 
     @property
     def strategy(self) -> str:
-        """What a strategy is called: a usable one, if some are not usable."""
+        """The word for a strategy: "usable strategy" if some are not usable."""
         every = all(row.usable for row in self.candidates)
         return "strategy" if every else "usable strategy"
 

@@ -128,7 +128,7 @@ def without_commands(text: str) -> str:
 
 
 def without_inline_commands(text: str) -> str:
-    """A text without such commands, if it does not begin a line.
+    """A text within a line, without commands for CI runners.
 
     Examples
     --------
@@ -139,7 +139,7 @@ def without_inline_commands(text: str) -> str:
 
 
 def json_without_commands(text: str) -> str:
-    r"""JSON of the same value without such commands; its strings do not begin lines.
+    r"""The same JSON value without commands for CI runners; strings do not begin lines in JSON.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def json_without_commands(text: str) -> str:
 
 
 def page_without_commands(page: str) -> str:
-    r"""An HTML page that looks the same without such commands, for printing into a log.
+    r"""An HTML page that looks the same without commands for CI runners, for printing into a log.
 
     Examples
     --------

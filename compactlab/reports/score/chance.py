@@ -14,17 +14,17 @@ from compactlab.sim.facts.attribution import Attributed, Copy, count_words, word
 from compactlab.sim.facts.occurrences import normal
 from compactlab.sim.facts.wording import Wording
 
-# A value is no chance if few texts of that length contain it without its origin: at most the first
-# share of them; or at most the second, if also at most the third share of positions in the original
-# are as similar to its sentence as its origin. The first is the usual level of a test; the others
-# were chosen on half of the conversations of LoCoMo, see examples/validate_score.py.
+# A value is not chance if few texts of that length contain it without its origin: at most the first
+# share of them; or at most the second, if at most the third share of positions in the original are
+# as similar to its sentence as its origin. The first is the usual level of a test; the others were
+# chosen on half of the conversations of LoCoMo, see examples/validate_score.py.
 SELDOM, NOT_OFTEN, AS_LIKE = 0.05, 0.2, 0.01
 _NEAR = 2  # messages on either side that count as the same position
 _SENTENCE = re.compile(r"(?<=[.!?]) +|[\r\n]+|(?<=[\u3002\uff01\uff1f])")
 
 
 class Chance:
-    """Compares what a context says about facts with what the rest of the original says."""
+    """Compares a context's statements about facts with those of the rest of the original."""
 
     def __init__(self, original: Sequence[Message], context: Attributed) -> None:
         self._original = {message.id: index for index, message in enumerate(original)}
@@ -44,12 +44,12 @@ class Chance:
                 self._standing[source.id].add(index)
 
     def explains(self, fact: Fact) -> bool:
-        """Whether all that external text says about a fact may be chance.
+        """Whether external text may state a fact only by chance.
 
-        Copies of the fact's origin are no chance, and copies of other messages are ignored. The
-        rest is no chance if other messages state the fact too seldom for a text of that length. It
-        is no chance either if they state it not often, and its sentence is more similar to the
-        messages around its origin than to others.
+        Copies of the fact's origin are not chance, and copies of other messages are ignored. Other
+        statements are not chance if other messages state the fact too rarely for a text of that
+        length; or if these do so fairly rarely, and the sentence is more similar to the messages
+        around its origin than to others.
         """
         origin = {source.id for source in fact.origin}
         places = set().union(*(self._standing.get(id, ()) for id in origin))

@@ -364,7 +364,7 @@ def _figures(score: Score) -> list[tuple[str, str, str]]:
 
 def _verdict(score: Score) -> list[str]:
     if score.faults is None:
-        return ["The context holds no summary."]
+        return ["The context has no summary."]
     if not score.faults:
         return ["No fault was found in the summary."]
     return [f"The summary may be faulty. {FAULTS[fault]}" for fault in score.faults]

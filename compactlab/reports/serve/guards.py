@@ -60,7 +60,7 @@ class Guard:
         """Refuse requests that were not addressed to this machine by its own name."""
         if len(hosts) == 1 and hosts[0] in {f"{name}:{self.port}" for name in _NAMES}:
             return None
-        reason = f"this server answers to {ADDRESS}:{self.port} alone"
+        reason = f"this server only answers to {ADDRESS}:{self.port}"
         return Refusal(HTTPStatus.MISDIRECTED_REQUEST, reason)
 
     def origin(self, headers: Message) -> Refusal | None:
@@ -76,7 +76,7 @@ class Guard:
             return Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"send the file as {BINARY}")
         length = headers.get("Content-Length", "")
         if "Transfer-Encoding" in headers or not (length.isascii() and length.isdigit()):
-            return Refusal(HTTPStatus.LENGTH_REQUIRED, "say how long the file is")
+            return Refusal(HTTPStatus.LENGTH_REQUIRED, "state the length of the file")
         # Python refuses to parse numbers with thousands of digits.
         length = length.lstrip("0") or "0"
         if len(length) > len(str(self.limit)) or int(length) > self.limit:

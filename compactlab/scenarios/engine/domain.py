@@ -30,7 +30,7 @@ FOCUS, OFTEN = 4, 0.7  # number of names in use at a time, and their share of al
 
 @dataclass(frozen=True)
 class Mix:
-    """How many facts there are, and of which kinds; see the notes on metrics, section 10."""
+    """The number of facts, and their kinds."""
 
     density: float = 0.36  # stated facts per thousand tokens, without decoys
     decoys: float = 0.25  # per stated fact; a quarter makes a fifth of all facts
@@ -60,7 +60,7 @@ class Mix:
 
 @dataclass(frozen=True)
 class Lags:
-    """After how many tokens a fact is needed: log-uniform, cut at the end of its validity.
+    """The distances at which facts are needed: log-uniform, cut at the end of their validity.
 
     A distance of 500 to 1,000 tokens is as likely as one of 5,000 to 10,000. This is not measured.
     It ensures that facts of all ages are needed.

@@ -271,7 +271,7 @@ class Generator:
                 self._need(self._later(fact), fact, resumed)
 
     def _later(self, fact: PlannedFact) -> float:
-        """Draw the position at which a fact is needed that is stated or valid again now."""
+        """Draw the position at which a fact, stated or valid again now, is needed."""
         here = self._draft.tokens
         domain = self._world.domain
         lags = domain.lags_by.get(fact.kind, domain.lags)

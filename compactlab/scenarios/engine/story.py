@@ -20,7 +20,7 @@ from compactlab.sim.core.spec import snake_case
 from compactlab.sim.core.stream import stream
 from compactlab.sim.experiment.sources import Scenario
 
-_FEWEST = 8  # turns, where their number is computed; a plan needs at least this many
+_FEWEST = 8  # minimum number of computed turns, which a plan needs
 # Largest session that can be made: it takes some minutes and some gigabytes, and is a hundred times
 # larger than any recorded one.
 MOST = {"turns": 100_000, "calls": 1_000_000, "tokens": 100_000_000}
@@ -30,25 +30,23 @@ MOST = {"turns": 100_000, "calls": 1_000_000, "tokens": 100_000_000}
 class Story(Scenario):
     """A scenario whose facts and needs are planned, and written in the words of its domain.
 
-    Subclasses say in ``domain`` what it is about, and in ``world`` what is peculiar about it.
+    Subclasses set its subject in ``domain``, and special behaviour in ``world``.
 
     Parameters
     ----------
     turns
-        How often the user speaks; 0 for as many as go with the tokens, eight at least. How long
-        turns are is uneven.
+        Number of user turns, of uneven length; 0 to compute it from the tokens, at least eight.
     tokens
-        About how many tokens (o200k) all messages have together, thinking among them: within a
-        quarter from 20,000 tokens on, within a twentieth from 100,000 on. Many turns may need
-        more tokens than that.
+        Approximate tokens (o200k) of all messages, including thinking: within a quarter from 20,000
+        tokens on, within a twentieth from 100,000 on. Many turns may need more tokens.
     phrasing
-        Which family of phrases states the facts. Whoever makes rules for finding facts may look
-        at ``public``, and is tested on ``held_out``. Facts and places are the same in both.
+        The family of phrases that state the facts: rules for finding facts are written with
+        ``public``, and tested on ``held_out``. Facts and their positions are the same in both.
     profile
-        How long things get and take: the name of a built-in profile, or a TOML file.
+        The distributions of sizes and waits: the name of a built-in profile, or a TOML file.
     calls
-        About how often the agent is called; 0 for as often as goes with the tokens. What is drawn
-        from the profile is stretched or shrunk to that end, all alike.
+        Approximate number of calls; 0 to leave it to the profile. All sizes from the profile are
+        scaled by one factor to reach it.
     """
 
     turns: int = 0

@@ -29,17 +29,17 @@ class Format:
     Parameters
     ----------
     name, description
-        What it is called, and what it is.
+        Its name, and a description.
     sniff
-        Whether the first values of a file, never none, look like it: JSON values, ``{"sqlite":
-        {table: [columns]}}`` of a database, ``{"zip": [names]}`` of an archive, or the beginning
-        of what is plain text.
+        Whether the first values of a file (at least one) have this format: JSON values,
+        ``{"sqlite": {table: [columns]}}`` for a database, ``{"zip": [names]}`` for an archive, or
+        the beginning of a plain text.
     read
         Yields the conversations of a file.
     package
-        The package that it comes from, with its version; "" of one that is built in.
+        The package that provides it, with its version; "" for a built-in format.
     part_of
-        The file that a file is read with and not for itself, by its path; None if there is none.
+        Returns the file with which a file is read, by its path; None if it is read alone.
     """
 
     name: str

@@ -43,27 +43,27 @@ class Anthropic(CachePolicy):
     minimum
         Tokens below which a prefix is not stored; differs by model.
     ttl
-        Lifetime of entries where neither the request nor the mark says another.
+        Lifetime of entries, unless the request or the mark sets another.
     marks
-        Where the client marks, in the order of the prompt: ``tools``, ``system`` (the end of the
-        system blocks, so that they survive a compaction), ``context`` (the end of what the client
-        adds behind them), ``last`` (the last block that can be marked, which moves), or ``auto``
-        for the mark that the provider sets there by itself. A lifetime of its own is written
-        behind a colon, ``system:1h``. A place that a prompt lacks has no mark.
+        The client's marks, in the order of the prompt: ``tools``, ``system`` (the end of the system
+        blocks, so that they survive a compaction), ``context`` (the end of the client's addition to
+        them), ``last`` (the last markable block, which moves), or ``auto`` if the provider marks it
+        by itself. A colon adds a lifetime: ``system:1h``. Positions that a prompt lacks have no
+        mark.
     lookback
-        Positions that a read walks, the mark included.
+        Positions that a read checks, including the mark.
     runs_are_one
-        Whether a run of tool calls, or of results, is one position. Said of the Claude API by a
-        course text of 2026-10, not by the documentation; a recorded call that had added 22 blocks
-        in such runs (ten parallel calls, 2026-07) read all that was there before.
+        Whether a run of tool calls, or of results, is one position. A course text of 2026-10 says
+        so of the Claude API, its documentation does not; a recorded call that added 22 blocks in
+        such runs (ten parallel calls, 2026-07) read all earlier blocks.
     share
-        Share of the documented lifetimes that entries really live.
+        Actual lifetime of entries, as a share of the documented one.
 
     Raises
     ------
     ValueError
-        If the provider would refuse the marks: more than four, a place that is not known or out
-        of order, a longer lifetime behind a shorter one.
+        If the provider would refuse the marks: more than four, an unknown position, a wrong order,
+        or a longer lifetime after a shorter one.
     """
 
     minimum: int = 1024
@@ -124,8 +124,8 @@ def parse_marks(marks: Sequence[str], ttl: str) -> list[tuple[str, str]]:
 def set_marks(places: Sequence[tuple[str, str]], prompt: Prompt, messages: int = 0) -> list[Mark]:
     """Return the marked blocks of a prompt, ascending; of two marks on one block the first stays.
 
-    If a mark is left, the end of so many leading messages is marked, too, with the lifetime of the
-    last block's mark (if it has one).
+    If fewer than four marks are set, the end of the given number of leading messages is marked,
+    too, with the lifetime of the last block's mark (if it has one).
     """
     marks: list[Mark] = []
     before = -1
@@ -148,7 +148,7 @@ def set_marks(places: Sequence[tuple[str, str]], prompt: Prompt, messages: int =
 
 
 def end_of(prompt: Prompt, messages: int) -> int:
-    """Return the last block of so many leading messages; -1 if not markable, or the very last."""
+    """Return the last block of some leading messages; -1 if not markable, or the very last."""
     if not 0 < messages < len(prompt.starts):
         return -1
     parts = prompt.view.messages[messages - 1].parts
@@ -184,7 +184,7 @@ def _last_markable(prompt: Prompt) -> int:
 
 
 def walk(mark: int, most: int) -> Iterable[int]:
-    """Return the blocks within so many positions before a mark, counting each block as one."""
+    """Return the blocks within a number of positions before a mark, counting each block as one."""
     return range(mark, max(mark - most, -1), -1)
 
 

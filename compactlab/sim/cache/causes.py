@@ -1,7 +1,6 @@
 """Causes of cache misses: every uncached prompt token has exactly one cause.
 
-The names follow section "how other tools classify rebuilds" of the project's notes on prompt
-caching; ``docs/metrics-table.md`` has the table.
+``docs/metrics-table.md`` has the table.
 """
 
 from __future__ import annotations

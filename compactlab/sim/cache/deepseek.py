@@ -43,19 +43,19 @@ class DeepseekGrid(Automatic):
 class Deepseek(Expiring):
     """DeepSeek's models from V4 on, with sliding-window attention.
 
-    What a model wrote becomes known with the next prompt: an answer that directly follows the end
-    of a former prompt, and that nobody has changed, is the output of that request. Requests begin
-    alike as far as whole parts of messages are equal, and a request is compared with those that
-    were sent within the lifetime. A unit lives from when it was last stored or read.
+    Outputs follow from the next prompt: an unchanged answer directly after the end of an earlier
+    prompt is the output of that request. The common beginning of requests consists of equal whole
+    parts of messages; a request is compared with those within the lifetime. A unit's lifetime
+    begins when it was last stored or read.
 
     Parameters
     ----------
     interval
-        Tokens after which there is a unit in any case; 0 for none. The guide says that there are
-        such units in long inputs and outputs, but not how long they are: none is the worst case.
+        Tokens between regular units; 0 for none. The guide mentions such units in long inputs and
+        outputs, without their length; none is the worst case.
     grid
-        Tokens: what is read of a unit is a multiple of that. Not in the guide: sums over many calls
-        that third parties publish (435,033,856 tokens in 2026-05; 1,668,125,568 in 2026-06) are
+        Tokens: reads of a unit are multiples of this. Not in the guide: sums over many calls
+        published by third parties (435,033,856 tokens in 2026-05; 1,668,125,568 in 2026-06) are
         multiples of 128.
     idle
         Seconds that a unit lives unused: a day, within the "few hours to a few days".

@@ -39,8 +39,8 @@ class Gemini(Automatic):
         Seconds; an assumption, an hour: Google says only "within 24 hours", and "requests with a
         similar prefix in a short amount of time".
     loss
-        Share of requests that do not find what is held. Google gives none, third parties
-        anything; 0 is the best case, so give one's own.
+        Share of requests that miss stored prefixes. Google gives no figure, and those of third
+        parties vary widely; 0 is the best case, so set your own.
     """
 
     grid: int = 1
@@ -77,17 +77,17 @@ class Explicit(CachePolicy):
     Parameters
     ----------
     what
-        What the client stores: ``system`` (tools and system prompt), or ``history`` (the prompt
-        up to the end of the last whole turn).
+        The stored prefix: ``system`` (tools and system prompt), or ``history`` (the prompt up to
+        the end of the last whole turn).
     minimum
         Tokens below which no cache can be made; Google's table of 2026-10-13 has 4,096 for most
         models since 3.1 Pro and 2,048 for 2.5.
     ttl
         Seconds that a cache lives from its last use; an hour unless the client says otherwise.
     renew
-        A longer cache takes the place of one when it would hold more than that share more. All of
-        it is then paid for as input again, so our default is a compromise: over some hundred calls
-        a fifth costs least.
+        A cache is replaced if the new one would be longer by more than this share. The new one is
+        paid for as input, so the default is a compromise: over some hundred calls a fifth costs
+        least.
     """
 
     what: Literal["system", "history"] = "system"

@@ -31,12 +31,12 @@ class OpenaiGrid(Automatic):
     minimum
         Tokens; the guide's former figure.
     idle
-        Seconds. A retention of ``24h`` keeps a prefix "typically about 30 minutes" after it was
-        last used (the guide, 2026-09-23); say 300 to 600 for ``in_memory``, of which it says
-        5 to 10 minutes. That it may live longer, up to an hour or a day, is left out.
+        Seconds. A retention of ``24h`` keeps a prefix "typically about 30 minutes" after its last
+        use (the guide, 2026-09-23); use 300 to 600 for ``in_memory`` (5 to 10 minutes). Longer
+        lifetimes, up to an hour or a day, are left out.
     loss
-        Share of requests that are routed to a server without the prefix. The guide names no
-        figure; of the recorded calls 3 % read nothing, for whatever reason, so that is the most.
+        Share of requests that are routed to a server without the prefix. The guide gives no figure;
+        3 % of the recorded calls read nothing, for any reason, so that is an upper limit.
     """
 
     grid: int = 128
@@ -73,22 +73,22 @@ class OpenaiEndings(Expiring):
     Parameters
     ----------
     minimum
-        Tokens below which a prefix is not written. OpenAI counts visible tokens only; here all
-        tokens of the prompt are, the few that the provider adds being unknown.
+        Tokens below which a prefix is not written. OpenAI counts only visible tokens. Here all
+        tokens of the prompt count, because the few that the provider adds are unknown.
     mode
-        ``implicit``: the provider marks the latest eligible end by itself. ``explicit``: it does
-        not, and without a mark of the client nothing is cached.
+        ``implicit``: the provider marks the latest eligible end by itself. ``explicit``: only the
+        client's marks are cached.
     marks
-        Where the client marks: ``system`` (the end of the developer block), ``context`` (the end
-        of what the client adds to it), ``last`` (the latest eligible end), ``before`` (the one
-        before that). Those that are too many are dropped, the foremost first, as OpenAI does.
+        The client's marks: ``system`` (the end of the developer block), ``context`` (the end of the
+        client's addition to it), ``last`` (the latest eligible end), ``before`` (the previous one).
+        As at OpenAI, excess marks are dropped, from the front.
     lookback
-        Eligible ends that a read looks at, backwards from the last; those that the request
-        itself marks are looked at in any case. 80 is the API reference's figure. (The guide counts
-        otherwise: the first 2 and the latest 50 marks, and up to 20 earlier ends.)
+        Eligible ends that a read checks, backwards from the last; marks of the request are always
+        checked. 80 is from the API reference. (The guide has other figures: the first 2 and the
+        latest 50 marks, and up to 20 earlier ends.)
     idle
-        Seconds that a prefix lives from when it was last written or read, which costs nothing.
-        OpenAI promises these 30 minutes and says that it may be longer.
+        Seconds that a prefix lives after its last write or read, free of charge. OpenAI promises 30
+        minutes or more.
     loss
         Share of requests that find nothing, because they are routed elsewhere. The guide calls
         the cache of these models reliable, without a figure.

@@ -21,14 +21,14 @@ from compactlab.sim.cache.prefixes import LongestPrefix, Prefixes
 
 @dataclass(frozen=True)
 class Paged(CachePolicy):
-    """A model on your own servers: any common prefix, in pages, as long as there is room.
+    """A model on your own servers: any common prefix, in pages, until they are evicted.
 
     Parameters
     ----------
     capacity
-        Tokens that are kept, of all sessions together. The default is an assumption: beside the
-        weights of a 70B model (140 GB), eight GPUs of 80 GB filled to nine tenths have room for
-        1.3 million tokens of 320 KiB; some of that is in use.
+        Cached tokens of all sessions together. The default is an assumption: beside the weights of
+        a 70B model (140 GB), eight GPUs of 80 GB filled to nine tenths have room for 1.3 million
+        tokens of 320 KiB; some of that is in use.
     page
         Tokens of a page; 16 is vLLM's default.
     """

@@ -28,7 +28,7 @@ class Xai(Automatic):
         OpenAI gives for entries held in memory.
     loss
         Share of requests that find nothing: other servers, restarts, load. No figure is known; 0
-        is that of a client that pins its server, and of a quiet one.
+        fits a client that pins a server without load.
     """
 
     grid: int = 128

@@ -38,7 +38,7 @@ EDIT = "edit"  # trigger of a compaction without a summary
 
 
 class Rewind(msgspec.Struct, frozen=True, tag="rewind", tag_field="type"):
-    """The user went back: what follows continues from an earlier message.
+    """The user went back: later messages continue from an earlier one.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Compaction(msgspec.Struct, frozen=True, tag="compaction", tag_field="type"
     inserted
         The inserted leading messages: its summary, files attached again. Not in the script.
     kept_from
-        Id of the first message that was kept verbatim; "" where none was.
+        Id of the first message that was kept verbatim; "" if none was.
     time
         Seconds since 1970, UTC.
     trigger

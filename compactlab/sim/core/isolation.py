@@ -202,7 +202,7 @@ def _death(code: int) -> str:
     """Describe how a process without an answer ended."""
     if code < 0:
         name = signal.Signals(-code).name
-        more = ": out of memory, or by somebody's hand" if name == "SIGKILL" else ""
+        more = ": out of memory, or killed by a user" if name == "SIGKILL" else ""
         return f"its process was killed by {name}{more}"
     return f"it ended its process, with exit code {code}"
 

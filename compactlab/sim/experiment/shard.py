@@ -298,7 +298,7 @@ class Task:
         disclosure = self.disclosure
         for condition in self.conditions:
             run = self._row(condition, place, status=status, error=error)
-            if status == "unreadable":  # under whichever strategy: it is told once
+            if status == "unreadable":  # the error is the same under all strategies
                 nobody: dict[str, Any] = {
                     "strategy": "",
                     "model": "",
@@ -309,7 +309,7 @@ class Task:
             yield disclosure.of(run) if disclosure is not None else run
 
     def _row(self, condition: Condition, place: int, **more: Any) -> Run:
-        """The row of a condition, as far as no conversation need be known for it."""
+        """The row of a condition, without the data of a conversation."""
         return Run(
             **{"conversation": self.source.name, "scenario": "", "model": condition.model} | more,
             strategy=condition.strategy.spec,

@@ -294,7 +294,7 @@ class _Text(NamedTuple):
 
 
 class _Place(NamedTuple):
-    """What a message of a context shares with the original, by message index."""
+    """The original messages that share text with a message of a context, by index."""
 
     copied: frozenset[int]  # original messages that share words with it
     whole: frozenset[int]  # original messages of which it contains a whole text

@@ -36,7 +36,7 @@ class Vocabulary:
     light_verbs: frozenset[str]
     same: dict[str, frozenset[str]]
     opposites: dict[str, frozenset[str]]
-    topics: dict[str, frozenset[int]]  # the sorts of talk that a root is at home in
+    topics: dict[str, frozenset[int]]  # the topics that a root belongs to
     foreign: frozenset[str]
 
 
@@ -200,7 +200,7 @@ class FactQuery:
 
     @cached_property
     def topics(self) -> frozenset[int]:
-        """The sorts of talk that the words of its key are at home in."""
+        """The topics that the words of its key belong to."""
         forms = (form for word in self.subject for form in word)
         return frozenset[int]().union(*(vocabulary().topics.get(str(form), ()) for form in forms))
 

@@ -107,7 +107,7 @@ class StatementQuery:
     def verdict(
         self, query: FactQuery, names: Names, shared: Collection[str], *, bare: bool = False
     ) -> str | None:
-        """Return what the statement says about the fact; None if it does not name it."""
+        """Return the statement's verdict on the fact; None if it does not name it."""
         if bare and not query.opposites.isdisjoint(self.every):
             return None  # "the outbound train", for the return train
         for name in names:

@@ -1,8 +1,8 @@
-"""A value in the talk that its key belongs to, where the text has no word of the key.
+"""A value in the topic of its key, in a text without any word of the key.
 
-"Guests are asked to wear black tie" tells the dress code. Nobody can list all words for a key;
-``topics`` in words.toml say that ``wear`` and ``dress`` are at home in one sort of talk. A text in
-another language than the key rarely has its words, either.
+"Guests are asked to wear black tie" states the dress code. No list has all words for a key; by
+``topics`` in words.toml, ``wear`` and ``dress`` belong to one topic. A text in another language
+also rarely has the words of the key.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from compactlab.sim.facts.statement_query import StatementQuery
 
 
 def suggests(line: StatementQuery, query: FactQuery, shared: Collection[str]) -> bool:
-    """Whether a statement has a value, plainly said, and signs of its key."""
+    """Whether a statement has a value, plainly stated, and signs of its key."""
     doubts = (DOUBT, CHOICE, VOID) if query.conditional else (DOUBT, CHOICE, VOID, IF)
     if line.asks or line.statement.row or any(p.search(line.text) for p in doubts):
         return False
@@ -51,12 +51,12 @@ def _fits(line: StatementQuery, start: int, end: int, query: FactQuery) -> bool:
 
 
 def _topics(said: list[Token]) -> frozenset[int]:
-    """Return the sorts of talk that words are at home in."""
+    """Return the topics of words."""
     known = vocabulary().topics
     return frozenset[int]().union(*(known.get(str(token.form), ()) for token in said))
 
 
 def _foreign(words: set[str]) -> bool:
-    """Whether two words or more are of another language than English."""
+    """Whether two or more words belong to another language than English."""
     known = vocabulary().foreign
     return sum(word in known or (word.isalpha() and "ß" <= max(word) < "ɐ") for word in words) > 1

@@ -64,7 +64,7 @@ _THOUGHT = Evidence._fields.index("thought")
 class States(NamedTuple):
     """The state of every fact in a prompt: exactly one, the first that applies.
 
-    See the project's notes on metrics, section 4. Each field is a set of facts as bits.
+    Each field is a set of facts as bits.
     """
 
     verbatim: int = 0  # a piece that states it is there unchanged

@@ -137,7 +137,9 @@ def metric(
         and not negative.
     aggregation
         How figures of conversations become that of a strategy; by default amounts add up, and
-        others are averaged. members The metrics, if the function computes several.
+        others are averaged.
+    members
+        The metrics, if the function computes several.
     """
 
     def declare(function: _Function) -> _Function:

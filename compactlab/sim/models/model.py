@@ -97,7 +97,7 @@ class Model:
     client
         The strategy of the provider's own client; "" if there is none.
     client_window
-        The window that this client takes it to have, if that is less; 0 if it is not.
+        The window that this client assumes, if that is smaller; 0 otherwise.
     prices
         Its prices, if they were given by hand.
     promised
@@ -146,7 +146,7 @@ class Model:
     inferred: str = ""
 
     def narrowed(self, window: int | None) -> Model:
-        """Return this model with a window of at most so many tokens."""
+        """Return this model with a window of at most this many tokens."""
         if window is None or window >= self.window:
             return self
         return replace(self, window=window, own_window=self.own_window or self.window)
@@ -238,12 +238,12 @@ class Catalogue:
         Raises
         ------
         ModelError
-            If nobody knows it, or not its policy or multiplier.
+            If the model, its policy or its multiplier is unknown.
         """
         return self._remembered(name, strict=True)
 
     def lacking(self) -> list[Listed]:
-        """Return what the price list has of the makers here, and this catalogue has not."""
+        """Return the models of the catalogue's makers that are only in the price list."""
         known, families = {model.price for model in self.models.values()} - {""}, _families()
         makers = dict.fromkeys(price.partition("/")[0] for price in known)
         sold = (

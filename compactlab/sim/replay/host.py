@@ -66,7 +66,7 @@ class Host:
     asking
         The calling strategy.
     belief
-        What it takes its context to be, see :meth:`believe`.
+        Its estimate of its context, see :meth:`believe`.
     """
 
     model: Model
@@ -160,7 +160,7 @@ class Host:
         return blocks_of(self.model.tokenizer).weight
 
     def believe(self, tokens: float, view: View) -> None:
-        """Say how large the calling strategy takes a context to be when it decides to compact it.
+        """Declare the calling strategy's estimate of a context when it decides to compact it.
 
         If it then compacts, the estimate is compared with the tokens of that context: the metric
         ``fired_early``. A strategy that counts with :meth:`count` has no estimate.
@@ -168,9 +168,9 @@ class Host:
         Parameters
         ----------
         tokens
-            What is compared with the trigger.
+            The estimate that is compared with the trigger.
         view
-            The context that it stands for.
+            The estimated context.
         """
         self.belief = tokens, view
 
@@ -184,7 +184,7 @@ class Host:
         Parameters
         ----------
         view
-            The live prompt, for a request that rides on it.
+            The live prompt, for a request that extends it.
         request
             The request.
 
@@ -220,7 +220,7 @@ class Host:
         Parameters
         ----------
         view
-            The live prompt, on which the request is assumed to ride.
+            The live prompt, which the request is assumed to extend.
         call
             The request in the log. If recorded models are replayed, it costs what the log says;
             else the current price.
@@ -230,7 +230,7 @@ class Host:
     def send(
         self, prompt: View, output: int, purpose: str, *, model: str = "", marked: bool = True
     ) -> None:
-        """Bill a request of the strategy's own that is no summary and no turn; nobody waits for it.
+        """Bill another request of the strategy, for which nobody waits.
 
         Parameters
         ----------
@@ -243,12 +243,12 @@ class Host:
         model
             The model, by its name in the catalogue; "" for the session's own.
         marked
-            Whether it is marked for the cache, where a provider stores what is marked.
+            Whether it has cache marks, for providers that need them.
         """
         self._services.send(self, prompt, output, purpose, model=model, marked=marked)
 
     def mark(self, messages: int) -> None:
-        """Set a client cache mark at the end of so many leading messages, from the next request on.
+        """Set a client cache mark at the end of some leading messages, from the next request on.
 
         A client marks the end of the system prompt and the last block. Content in between is read
         as long as the prompt only grows, but not after a cut: entries after the cut are gone, and

@@ -116,9 +116,9 @@ class Meter:
     ) -> Bill:
         """Send a view as a side call; all its cache-miss tokens have the same cause.
 
-        Without marks, nothing is read or written where a cache stores what is marked. If it changes
-        the system blocks of the live prompt, only its own messages (by id) have that cause; the
-        others missed the cache because of the change.
+        Without marks, it reads and writes nothing if the provider needs marks. If it changes the
+        system blocks of the live prompt, only its own messages (by id) have that cause; the others
+        missed the cache because of the change.
         """
         line = self._line(model)
         line.side.move(view)

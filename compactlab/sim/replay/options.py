@@ -21,7 +21,7 @@ class Options:
 
     model: str = RECORDED  # a model's name, or that of each recorded call
     summarizer: Summarizer | None = None  # makes the summaries that strategies request
-    window: int | None = None  # limits the model's context window to so many tokens
+    window: int | None = None  # limits the model's context window, in tokens
     seed: int = 0  # seed of all random draws
     catalogue: Catalogue = field(default_factory=built_in)  # the known models
     # The frequency of unrequested prompt changes by the client, as measured by an audit.

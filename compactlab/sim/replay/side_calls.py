@@ -62,7 +62,7 @@ class SideCalls:
     """The side calls of a replay: the host's summaries and extra turns."""
 
     spec: str  # of the strategy, for errors
-    summarizer: Summarizer | None  # writes in place of the model; None: nobody does
+    summarizer: Summarizer | None  # replaces the model; None: no summaries
     meter: Meter
     session: Session
     # The catalogue of recorded models, if requests are billed as in the log.
@@ -135,7 +135,7 @@ class SideCalls:
     def send(
         self, host: Host, prompt: View, output: int, purpose: str, *, model: str, marked: bool
     ) -> None:
-        """Bill a request of the strategy's own; nobody waits for it."""
+        """Bill another request of the strategy, for which nobody waits."""
         found = self._model(host, model)
         self._bill_side(
             host,
@@ -151,7 +151,7 @@ class SideCalls:
     def run_turn(self, host: Host, view: View, request: TurnRequest) -> View:
         """Let the agent take an extra turn, before any unanswered messages; bill its calls.
 
-        Of a detached turn only the notes last, and the bill.
+        Of a detached turn, only the notes and the bill remain.
         """
         if self.summarizer is None:
             raise ModelError(f"{self.spec} has the agent write; name a summariser")

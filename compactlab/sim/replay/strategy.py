@@ -68,7 +68,7 @@ class Strategy(ABC):
     Attributes
     ----------
     does
-        What it does to the context, for lists.
+        Its effects on the context, for lists.
     background
         Whether its summaries are made in the background.
     phases
@@ -86,7 +86,7 @@ class Strategy(ABC):
     caps
         Tokens that it reserves by default and that a narrowed window limits, by purpose.
     beyond
-        Why its prompts may exceed the window, and what keeps it within; "" if they do not.
+        Why its prompts may exceed the window, and how to avoid it; "" if they do not.
 
     Examples
     --------
@@ -276,7 +276,7 @@ class Pipeline(Composition):
 
 
 class Agent(Composition):
-    """A composition of strategies that people run, with the version that it follows.
+    """A composition of strategies that reproduces an agent in one of its versions.
 
     Its own fields choose its parts.
     """

@@ -45,7 +45,7 @@ class SummaryRequest:
     waits
         Whether the agent waits for the summary; False in the background or while idle.
     marked
-        Whether a separate request is marked for the cache, where a provider stores what is marked.
+        Whether a separate request has cache marks, for providers that need them.
     model
         The model that writes it, by its name in the catalogue; "" for the session's own.
     """
@@ -80,8 +80,7 @@ class TurnRequest:
     heard
         The part of the answer that reaches the user.
     detached
-        Whether the turn is taken on a copy of the conversation: its messages never enter the
-        session, only its notes last.
+        Whether the turn is taken on a copy of the conversation: only its notes enter the session.
     waits
         Whether the user waits for it.
     model

@@ -85,8 +85,8 @@ class Step(msgspec.Struct, frozen=True):
     unmet
         Ids of the facts that it needed and did not have.
     misjudged
-        For each compaction since the previous step that an estimate has started: the tokens that
-        the strategy took its context to have, less those that it had.
+        For each compaction since the previous step that an estimate started: the estimated tokens
+        of the context, less the actual ones.
     """
 
     answer: str

@@ -201,12 +201,12 @@ def _data_form(content: bytes) -> bytes:
         return content
 
 
-# To parse the package takes longer than a short run. What was parsed is kept beside the bytecode,
-# by the bytes of the file and of this module, and is trusted as bytecode is.
+# Parsing the package takes longer than a short run. Results are cached beside the bytecode, by the
+# bytes of the file and of this module, and trusted like bytecode.
 
 
 class _Parsed(NamedTuple):
-    """What a digest needs of a file of code."""
+    """The data of a code file that a digest needs."""
 
     form: str  # a digest of its syntax tree
     imports: tuple[tuple[int, str], ...]
@@ -249,7 +249,7 @@ def _kept(root: Path) -> dict[str, _Parsed]:
 
 
 def _keep_parsed() -> None:
-    """Write what was parsed for the next process, unless Python shall write no bytecode either."""
+    """Cache parsed files for the next process, unless Python may not write bytecode."""
     if not _fresh or sys.dont_write_bytecode:
         return
     kept, file = _kept(_ROOT), _file_of_parsed(_ROOT)

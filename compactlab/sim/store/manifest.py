@@ -127,7 +127,7 @@ def read_manifest(content: bytes) -> dict[str, Any]:
     digest = manifest.pop("digest", "")
     msgspec.convert(manifest, _Manifest)
     if digest not in ("", digest_of_manifest(manifest)):
-        raise ValueError("its content is not what was written: it was changed or damaged")
+        raise ValueError("its content was changed or damaged")
     return manifest
 
 

@@ -261,7 +261,7 @@ class Store:
         file = self.digests_of(shard)
         try:
             if file.parent.is_symlink():
-                raise OSError("it lies behind a link")
+                raise OSError("it is behind a link")
             return digests.read_lines(shard, read_file(file, _LONGEST))
         except (FileNotFoundError, NotADirectoryError):
             return {}

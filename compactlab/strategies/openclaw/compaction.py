@@ -140,7 +140,8 @@ class DistilledSummary(Strategy):
         The summarising model by its catalogue name; "" for the session's (``compaction.model``).
     with_cache_reads
         A fault of 2026.6: cache reads and writes of all calls of a turn count as context.
-        stale_usage A fault of 2026.5: a report from before the last compaction counts as context.
+    stale_usage
+        A fault of 2026.5: a report from before the last compaction counts as context.
     trigger
         Tokens, or a share of the window, at which it compacts; None for the window less the
         reserve.

@@ -271,7 +271,8 @@ class MemoryFlush(Strategy):
         Share of failing flushes, for 2026.9.6, which tries three times per compaction. A scenario,
         because no rate has been published.
     with_cache_reads
-        A fault of 2026.6: cache reads and writes of all calls of a turn count as context. heartbeat
+        A fault of 2026.6: cache reads and writes of all calls of a turn count as context.
+    heartbeat
         The beginning of a message with which OpenClaw wakes the agent; such a turn has no flush. ""
         if unknown. Transcripts do not mark these messages, and their wording can be configured.
     trigger

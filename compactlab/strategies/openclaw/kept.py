@@ -98,8 +98,10 @@ class RecencyBuffer(OnPi):
     ----------
     enabled
         Whether there is a buffer (off in the original); without it this is OpenClaw's safeguard.
-        keep_messages Maximum messages in the buffer. keep_tokens Maximum estimated tokens in the
-        buffer; the newest message is always kept.
+    keep_messages
+        Maximum messages in the buffer.
+    keep_tokens
+        Maximum estimated tokens in the buffer; the newest message is always kept.
     max_history_share
         If what is new takes more than this share of the window (and a fifth), the history is
         pruned to the share before it is summarised; what is pruned is summarised first. 0.1 to 0.9.

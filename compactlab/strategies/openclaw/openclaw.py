@@ -45,9 +45,10 @@ class TurnSlice(Mending):
     Parameters
     ----------
     history_limit
-        Maximum number of turns. repair Whether calls and results are repaired afterwards, as since
-        2026.2.17; earlier versions repaired before the slice: ``pair_repair +
-        turn_slice(repair=False)``.
+        Maximum number of turns.
+    repair
+        Whether calls and results are repaired afterwards, as since 2026.2.17; earlier versions
+        repaired before the slice: ``pair_repair + turn_slice(repair=False)``.
     """
 
     does = (Act.TRUNCATE,)

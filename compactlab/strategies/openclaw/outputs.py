@@ -218,7 +218,9 @@ class OffloadOutputs(Strategy):
     Parameters
     ----------
     max_text_chars
-        A longer text is moved to a file. preview_chars Length of its preview.
+        A longer text is moved to a file.
+    preview_chars
+        Length of its preview.
     hard_max_chars
         A text is first cut to this length, as by the original's guard; the rest is lost. 0 for no
         cap.

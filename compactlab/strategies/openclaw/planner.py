@@ -139,9 +139,13 @@ class TokenBudget(Mending):
     reserve_tokens_floor
         Tokens kept free for the answer.
     max_history_share
-        Share of the rest for the history, 0.1 to 1. dynamic_reserve_ratio Share of the window
-        reserved for unknown content, 0 to 0.5. min_dynamic_reserve_tokens Minimum of this reserve.
-        history_limit Maximum number of turns; 0 for no limit, the original's default.
+        Share of the rest for the history, 0.1 to 1.
+    dynamic_reserve_ratio
+        Share of the window reserved for unknown content, 0 to 0.5.
+    min_dynamic_reserve_tokens
+        Minimum of this reserve.
+    history_limit
+        Maximum number of turns; 0 for no limit, the original's default.
     """
 
     does = (Act.TRUNCATE,)

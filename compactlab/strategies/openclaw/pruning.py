@@ -222,7 +222,8 @@ class TtlPrune(Strategy):
     keep_last_assistants
         Number of newest answers; messages from the oldest of them on stay unchanged.
     soft_trim_ratio, hard_clear_ratio
-        Shares of the window above which results are trimmed, and cleared. min_prunable_tool_chars
+        Shares of the window above which results are trimmed, and cleared.
+    min_prunable_tool_chars
         Minimum characters of clearable results; below, nothing is cleared.
     tools_allow, tools_deny
         Patterns of the tools whose results are pruned; ``*`` stands for anything. Denied tools are
@@ -230,8 +231,12 @@ class TtlPrune(Strategy):
     soft_trim_max_chars, soft_trim_head_chars, soft_trim_tail_chars
         A result longer than the first is trimmed to the other two.
     hard_clear_enabled
-        Whether results may be cleared. hard_clear_placeholder The text that replaces a cleared
-        result. sticky Whether pruned results stay pruned; not in the original. every_provider
+        Whether results may be cleared.
+    hard_clear_placeholder
+        The text that replaces a cleared result.
+    sticky
+        Whether pruned results stay pruned; not in the original.
+    every_provider
         Whether it also acts under models that are not Anthropic's; not in the original.
     version
         OpenClaw's: 2026.1.29 does not change results with images, and the start of a turn is the

@@ -62,8 +62,9 @@ class MemoryRecall(Strategy):
     Parameters
     ----------
     max_results
-        Maximum number of notes. max_injected_chars Maximum UTF-16 code units of all notes together;
-        0 for no limit.
+        Maximum number of notes.
+    max_injected_chars
+        Maximum UTF-16 code units of all notes together; 0 for no limit.
     """
 
     does = (Act.RETRIEVE,)

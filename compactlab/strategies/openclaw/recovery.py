@@ -132,7 +132,9 @@ class ContextRecovery(Strategy):
     ----------
     messages
         Number of user and assistant messages, 0 to 50. The original's default is 0 (off), its
-        example 10. chars Maximum UTF-16 code units of each; a constant in the original.
+        example 10.
+    chars
+        Maximum UTF-16 code units of each; a constant in the original.
     """
 
     does = (Act.RETRIEVE,)

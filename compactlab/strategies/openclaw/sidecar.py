@@ -249,8 +249,12 @@ class SummarySidecar(Strategy):
     hardened
         The last version, or the first.
     threshold
-        Share of the window at which the hardened version shows its lines. max_items Number of
-        newest lines that are kept. item_chars Maximum UTF-16 code units of a line. max_chars
+        Share of the window at which the hardened version shows its lines.
+    max_items
+        Number of newest lines that are kept.
+    item_chars
+        Maximum UTF-16 code units of a line.
+    max_chars
         Maximum UTF-16 code units of the block.
     """
 

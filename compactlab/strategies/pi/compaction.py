@@ -134,11 +134,13 @@ class OnPi(Strategy):
         Tokens, or a share of the window, beyond which it compacts; None for the window less the
         reserve. With a trigger, the reserve only limits the length of summaries.
     reserve_tokens
-        Tokens of the window kept free. reserve_tokens_floor Minimum to which OpenClaw raises the
-        reserve.
+        Tokens of the window kept free.
+    reserve_tokens_floor
+        Minimum to which OpenClaw raises the reserve.
     keep_recent_tokens
-        Estimated tokens of the tail, which stays unchanged. version pi's version, see
-        ``auto_compact``.
+        Estimated tokens of the tail, which stays unchanged.
+    version
+        pi's version, see ``auto_compact``.
     """
 
     # No fields here: each strategy defines their order in its spec.

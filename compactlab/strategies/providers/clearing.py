@@ -258,13 +258,18 @@ class ClearToolResults(Strategy):
         What the trigger counts: ``input_tokens`` of the prompt, or ``tool_uses``; LangChain has
         only the former.
     keep
-        Number of newest tool uses that stay. clear_at_least Tokens. API: if less could be cleared,
-        nothing is. LangChain: clearing stops when this much is cleared. 0 for no limit.
+        Number of newest tool uses that stay.
+    clear_at_least
+        Tokens. API: if less could be cleared, nothing is. LangChain: clearing stops when this much
+        is cleared. 0 for no limit.
     exclude_tools
         Names of tools whose results stay.
     clear_tool_inputs
-        Whether arguments of calls are removed, too. placeholder The text that replaces a result.
-        gate ``api`` or ``langchain``.
+        Whether arguments of calls are removed, too.
+    placeholder
+        The text that replaces a result.
+    gate
+        ``api`` or ``langchain``.
     """
 
     does = (Act.CLEAR,)

@@ -25,7 +25,7 @@ class Oracle(Unbound):
     knows facts that the messages or the previous summary state.
     """
 
-    simulated: ClassVar[str] = "sees the future: says just the facts that later calls need"
+    simulated: ClassVar[str] = "sees the future: states only the facts that later calls need"
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
         return BoundOracle(conversation, seed, self.spec)

@@ -162,7 +162,9 @@ class Extractive(Quoting):
     ----------
     units
         Maximum number of weighed units; of more, the long ones, those with identifiers, and those
-        near the beginning or the end. tokens Target length; a request for less gets less.
+        near the beginning or the end.
+    tokens
+        Target length; a request for less gets less.
     """
 
     units: Annotated[int, at_least(1)] = 1000

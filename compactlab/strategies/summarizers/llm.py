@@ -154,9 +154,12 @@ class Expected(Summarizer):
     Parameters
     ----------
     inner
-        The summariser whose requests are recorded. stand_in The summariser that replaces missing
-        answers. noted By key of a request, dollars for an answer as long as the stand-in's, and for
-        the longest; None without a known price.
+        The summariser whose requests are recorded.
+    stand_in
+        The summariser that replaces missing answers.
+    noted
+        By key of a request, dollars for an answer as long as the stand-in's, and for the longest;
+        None without a known price.
     """
 
     asks: ClassVar[bool] = True

@@ -116,11 +116,16 @@ class Lossy(Unbound):
     Parameters
     ----------
     level
-        Level of recall: ``low``, ``mid`` or ``high``. draw Which of many draws. first, later,
-        mutated, stale Probabilities that replace the figures, 0 to 1: that a fact is kept the first
-        time, and each later time, at any position and ratio; and shares of the lost facts that are
-        damaged, and that keep an older value, if there is one. audible Probability that replaces
-        the figure: that an answer to an extra turn has more than the token for silence.
+        Level of recall: ``low``, ``mid`` or ``high``.
+    draw
+        Which of many draws.
+    first, later, mutated, stale
+        Probabilities that replace the figures, 0 to 1: that a fact is kept the first time, and each
+        later time, at any position and ratio; and shares of the lost facts that are damaged, and
+        that keep an older value, if there is one.
+    audible
+        Probability that replaces the figure: that an answer to an extra turn has more than the
+        token for silence.
     """
 
     level: Level = "mid"

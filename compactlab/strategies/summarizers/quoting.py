@@ -212,7 +212,7 @@ class Random(Unbound, Sized):
     conversation and the messages to summarise.
     """
 
-    simulated: ClassVar[str] = "chance decides what is quoted"
+    simulated: ClassVar[str] = "quotations are drawn at random"
     matched: ClassVar[bool] = True
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:

@@ -173,7 +173,7 @@ def check_deadly(results: Results, deadly: str, error: str, others: Results) -> 
     ("deadly", "error"),
     [
         ("Exits", "it ended its process, with exit code 1"),
-        ("Killed", "its process was killed by SIGKILL: out of memory, or by somebody's hand"),
+        ("Killed", "its process was killed by SIGKILL: out of memory, or killed by a user"),
     ],
 )
 @pytest.mark.parametrize("who", [ALONE, Workers(2)], ids=["one", "two"])
