@@ -21,7 +21,10 @@ from tests.reports.tune.test_report import found, tuned
 if TYPE_CHECKING:
     from playwright.sync_api import Locator, Page
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium on this machine")
+pytestmark = [
+    pytest.mark.slow,  # a stage of .ci/run
+    pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium on this machine"),
+]
 
 Open = Callable[..., "Page"]
 

@@ -15,7 +15,10 @@ from tests.reports.test_browser import CHROMIUM, COLLISIONS, OPEN, Open, browser
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
-pytestmark = pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium on this machine")
+pytestmark = [
+    pytest.mark.slow,  # a stage of .ci/run
+    pytest.mark.skipif(not CHROMIUM, reason="there is no Chromium on this machine"),
+]
 __all__ = ["browser", "opened"]
 
 
