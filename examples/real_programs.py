@@ -57,6 +57,9 @@ class Arm:
         The spec of the built-in.
     window
         The context window for both, so that short sessions fill it; 0 for the model's own.
+    summarizer
+        Who writes for both. Where an adapter looks for a summary's words in a
+        longer text, a drawn length would depend on what it does not find again.
     """
 
     name: str
@@ -65,6 +68,7 @@ class Arm:
     settings: tuple[str, ...]
     ours: str
     window: int = 0
+    summarizer: str = "calibrated"
     minors: tuple[int, ...] = (11, 12, 13)
 
     @property
@@ -111,6 +115,10 @@ ARMS = (
         "pi", ("@earendil-works/pi-coding-agent@1.6.0",), "with_pi_session.mjs", (), "pi", 80_000,
     ),
     Arm(
+        "openclaw", ("openclaw@2026.9.6",), "with_openclaw.mjs", (), "openclaw(pruning=False)",
+        80_000, "checklist",
+    ),
+    Arm(
         "gemini-cli", ("@google/gemini-cli-core@0.61.0",), "with_gemini.mjs", (),
         "fraction_split(verify=False)", 160_000,
     ),
@@ -140,7 +148,7 @@ class Sent(NamedTuple):
     usd: float
 
 
-def sent(conversation: Conversation, strategy: str, window: int) -> Iterator[Sent]:
+def sent(conversation: Conversation, strategy: str, window: int, summarizer: str) -> Iterator[Sent]:
     """Replay a conversation under a strategy; each call, with the requests before it."""
     prompt: list[Read] = []
     known: dict[int, tuple[Message, Read]] = {}
@@ -153,7 +161,7 @@ def sent(conversation: Conversation, strategy: str, window: int) -> Iterator[Sen
             known[id(message)] = message, digests
         return known[id(message)][1]
 
-    steps = compactlab.replay(conversation, strategy, window=window or None)
+    steps = compactlab.replay(conversation, strategy, window=window or None, summarizer=summarizer)
     for step in steps:
         prompt[step.shared :] = map(look, step.added)
         usages = [step.usage, *(side.usage for side in step.side)]
@@ -196,8 +204,8 @@ class Compared:
 
 
 def compared(arm: Arm, command: str, conversation: Conversation) -> Compared:
-    theirs = list(sent(conversation, f"exec({command!r})", arm.window))
-    ours = list(sent(conversation, arm.ours, arm.window))
+    theirs = list(sent(conversation, f"exec({command!r})", arm.window, arm.summarizer))
+    ours = list(sent(conversation, arm.ours, arm.window, arm.summarizer))
     pairs = list(zip(theirs, ours, strict=True))
     different = [n for n, (a, b) in enumerate(pairs, 1) if not same(a.prompt, b.prompt)]
     tokens, usd = sum(s.tokens for s in theirs), sum(s.usd for s in theirs)

@@ -367,7 +367,7 @@ class EventRanges(Strategy):
             return view
         events, ranges = events_of(host.log), _ranges(view, host)
         chosen = None
-        if self._is_full(events, ranges, host):
+        if self._is_full(events, ranges, view, host):
             chosen = by_tokens(events, ranges, self.event_retention_size)
         if chosen is None and self._is_late(host):
             chosen = by_interval(events, ranges, self.compaction_interval, self.overlap_size)
@@ -380,11 +380,12 @@ class EventRanges(Strategy):
         """Whether the tokens may have reached the threshold; a check in constant time."""
         return self.trigger is not None and (_reported(host) or math.inf) >= self._threshold(host)
 
-    def _is_full(self, events: list[Event], ranges: list[Range], host: Host) -> bool:
-        if self.trigger is None:
+    def _is_full(self, events: list[Event], ranges: list[Range], view: View, host: Host) -> bool:
+        tokens = self.trigger and prompt_tokens(events, ranges, _reported(host))
+        if tokens is None or tokens < self._threshold(host):
             return False
-        tokens = prompt_tokens(events, ranges, _reported(host))
-        return tokens is not None and tokens >= self._threshold(host)
+        host.believe(tokens, view)
+        return True
 
     def _is_late(self, host: Host) -> bool:
         """Whether a turn is over and enough turns may have passed since the last compaction."""

@@ -425,7 +425,8 @@ class ToolGroups(Strategy):
     def _is_due(self, messages: Messages, host: Host) -> bool:
         """Whether there can be anything to do, so that groups are only built if needed."""
         if self.strategy == "context_window":
-            return messages.total(serialises(host)) > self._evicts(host)
+            host.believe(weighed := messages.total(serialises(host)), View((), messages))
+            return weighed > self._evicts(host)
         if self.strategy == "truncation":
             return len(messages) > self.max_n
         if self.strategy == "sliding_window":

@@ -222,6 +222,7 @@ class CliffCompaction(Strategy):
             return summary_message(host, digest, lead=LEAD)
 
         messages = view.messages
+        host.believe((system + messages.total(chars)) / 4, view)
         for number, rung in enumerate(self.rungs()):
             if not too_much(messages):
                 break

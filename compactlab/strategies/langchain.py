@@ -224,6 +224,8 @@ class TrimMessages(Strategy):
             model = self.token_counter == "model"  # noqa: S105
             taken = host.count(View(view.system)) if model else weight(head)
             budget = max(0, budget - taken)
+        if weight is counters["approximate"]:
+            host.believe(view.messages.total(weight), View((), view.messages))
         return view.with_messages(trimmed(view.messages, self, weight, budget))
 
 

@@ -21,7 +21,7 @@ export function messagesOf(sent, usage, stopReason = "stop") {
 }
 
 // What nobody has the text of is as long as its tokens say, and is no text for the summariser.
-const FILLER = "\u2800";
+export const FILLER = "\u2800";
 const textOf = (part) => part.text || FILLER.repeat(4 * (part.size ?? 0));
 export const withoutFiller = (text) => text.replaceAll(FILLER, "");
 

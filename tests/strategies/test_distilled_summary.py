@@ -11,16 +11,24 @@ import pytest
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Part, Source, Usage
+from compactlab.sim.core.view import Phase
+from compactlab.sim.replay.state import Compacted
+from compactlab.sim.replay.strategy import Pipeline
 from compactlab.sim.replay.summarize import SummaryRequest, TurnRequest, Written
 from compactlab.sim.replay.trace import Trace
 from compactlab.strategies import DistilledSummary, MemoryFlush, Openclaw
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.openclaw.caps import ELIDED, cap
 from compactlab.strategies.openclaw.compaction import rules_of, sections_of
+from compactlab.strategies.openclaw.distilled import _Files
+from compactlab.strategies.openclaw.flush import believed_prompt
+from compactlab.strategies.openclaw.guards import WriteGuard
+from compactlab.strategies.openclaw.pressure import history_pressure, prompt_pressure, tokens
 from compactlab.strategies.openclaw.quality import CUT_OFF, HEADINGS, MOST_CHARS, Facts, audit
-from compactlab.strategies.pi.preparation import unframed
+from compactlab.strategies.pi.preparation import file_section, unframed
 from tests.strategies.conftest import NoteTaker
 
+DISTILLER = "compactlab.strategies.openclaw.distilled.Distiller.write"
 SMALL = DistilledSummary(trigger=1000, keep_recent_tokens=300, recent_turns_preserve=1)
 
 
@@ -67,13 +75,21 @@ def summaries(trace: Trace) -> list[str]:
     return list(sent.values())
 
 
-def test_it_compacts_after_an_answer_that_reaches_the_trigger(compacted: Any) -> None:
+def test_it_compacts_after_an_answer_whose_prompt_reaches_the_trigger(compacted: Any) -> None:
+    trace = compacted("ua" * 2 + "ucra" + "ua", sizes={"r7": 3000})
+    prompts = [step.usage.prompt for step in trace.steps]
+    assert prompts[3] >= 1000 > prompts[2]
+    assert [step.compaction for step in trace.steps] == [False, False, False, False, True]
+    assert {call.waits for call in trace.steps[3].side} == {False}  # the answer was there before
+
+
+def test_an_answer_counts_when_somebody_speaks_again(compacted: Any) -> None:
     trace = compacted("ua" * 4, sizes={"a4": 7000})
-    first = next(n for n, step in enumerate(trace.steps) if step.compaction)
-    before = trace.steps[first - 1]
-    assert first == 2
+    assert [step.compaction for step in trace.steps][:3] == [False, False, True]
+    before, after = trace.steps[1:3]
     assert before.usage.prompt + before.usage.output >= 1000 > before.usage.prompt
-    assert not before.side[0].waits  # the answer was there before
+    assert not before.side
+    assert after.side[0].waits
 
 
 def test_it_compacts_before_a_turn_that_would_reach_it(compacted: Any) -> None:
@@ -215,6 +231,91 @@ def test_they_are_settings_of_the_newest_version() -> None:
         find_strategy("openclaw(version='2026.3.13', stale_usage=True)")
     with pytest.raises(UsageError, match="are settings of"):
         find_strategy("memory_flush(version='2026.3.13', failing=0.5)")
+
+
+# What the program from npm does, found by running it beside this one.
+
+
+def test_an_empty_answer_is_no_summary(compacted: Any) -> None:
+    trace = compacted("ua" * 8, writer=Echo(""))
+    assert any(side(trace, "summary"))
+    assert not any(step.compaction for step in trace.steps)
+
+
+def test_nothing_is_compacted_twice_before_something_is_said(moment: Any) -> None:
+    now = moment("uauaua", size=400, reported=Usage(1200))
+    now.host.phase = Phase.BEFORE_TURN
+    written = [Part("text", "It was said.", "summary", (Source("u1"),))]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DISTILLER, lambda *given: written)
+        once = SMALL.compact(now.view, now.host)
+        assert once is not now.view
+        assert SMALL.compact(once, now.host) is once
+        more = once.with_messages([*once.messages, *moment("uauauauaua").messages[6:]])
+        assert SMALL.compact(more, now.host) is not more
+
+
+def test_before_a_turn_it_keeps_as_little_as_it_can_rather_than_nothing_at_all(
+    compacted: Any,
+) -> None:
+    rule = DistilledSummary(trigger=1000, recent_turns_preserve=1, quality_guard=False)
+    trace = compacted("ua" * 4, rule, sizes={"a4": 7000})
+    assert [step.compaction for step in trace.steps][:3] == [False, False, True]
+    assert [message.id for message in list(trace.prompts())[2]] == ["distilled-1", "a4", "u5"]
+
+
+def test_after_it_the_whole_request_is_believed_and_before_a_turn_the_messages(moment: Any) -> None:
+    """The next check goes by what the compaction estimated of what it left."""
+    now = moment("uaua u", size=40, reported=Usage(600, output=50))
+    view = now.view.with_system(Part("text", "", "opaque", (), size=100))
+    before = view.messages[:-1]
+    whole = prompt_pressure([], view.system) + history_pressure(before)
+    for last, known in (("a4", whole), ("u5", before.total(tokens)), ("u3", 600)):
+        now.host.state.compactions = [Compacted(2, 1, last)]
+        assert believed_prompt(view, now.host)[0] == known
+
+
+def test_a_result_that_is_cut_ends_no_cycle_of_the_flush(compacted: Any) -> None:
+    flush = MemoryFlush(soft_threshold_tokens=9_000, trigger=10_000)
+    story, sizes = "ua" * 4 + "ucra" + "ua" * 3, {"u1": 24_000, "r11": 90_000}
+    for rule in (flush, Pipeline((WriteGuard(), flush))):
+        trace = compacted(story, rule, sizes=sizes)
+        assert sum(map(bool, side(trace, "flush"))) == 1
+
+
+def test_the_request_that_goes_on_is_remembered_where_no_message_has_it_any_more(
+    moment: Any,
+) -> None:
+    now, asked = moment("ucrcr", reported=Usage(90_000)), list[str]()
+    now.host.phase = Phase.ON_OVERFLOW
+
+    def write(*given: Any) -> list[Part]:
+        asked.append(given[4])
+        return [Part("text", "It was said.", "summary", (Source("u1"),))]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(DISTILLER, write)
+        first = replace(SMALL, keep_recent_tokens=1).compact(now.view, now.host)
+        longer = first.with_messages([*first.messages, *moment("ucrcr").messages[1:3]])
+        replace(SMALL, keep_recent_tokens=1).compact(longer, now.host)
+    assert asked[0].startswith("u1")
+    assert asked == [asked[0]] * 2
+
+
+def test_files_are_named_by_tools_of_other_agents_and_the_lists_are_short() -> None:
+    files = _Files()
+    named = {"Read": "file_path", "mcp__fs__read": "path", "fs__Edit": "filePath", "Grep": "path"}
+    for n, (tool, name) in enumerate(named.items()):
+        text = f'{{"{name}": "/src/{n}.py"}}'
+        call = Part("tool_call", text, "verbatim", (Source("m"),), name=tool, call_id="c")
+        files.note([Message(f"m{n}", "assistant", (call,))])
+    assert list(files.only_read) == ["/src/0.py", "/src/1.py"]
+    assert list(files.modified) == ["/src/2.py"]
+    many = _Files(read={f"/a/{n:03}.py": "m" for n in range(200)})
+    text = "".join(part.text for part in file_section(many, 900))
+    assert len(text.strip()) <= 900
+    assert text.endswith("/a/084.py\n...and 115 more\n</read-files>")
+    assert file_section(many)[1].text.count("\n") == 199
 
 
 # The flush on a copy.

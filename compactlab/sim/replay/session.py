@@ -161,7 +161,8 @@ class Session:
             count = blocks_of(host.model.tokenizer).of_view
             tokens = count(before), count(after)
             last = self.state.log[-1].id if self.state.log else ""
-            self.state.compactions.append(Compacted(*tokens, last))
+            removed = len(after.messages) < len(before.messages)
+            self.state.compactions.append(Compacted(*tokens, last, removed))
         if self.state.turn is not None:
             self.state.turn = self._carried(before, after, self.state.turn)
         self.state.view = after

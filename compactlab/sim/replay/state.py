@@ -18,6 +18,7 @@ class Compacted:
     before: int  # tokens of the view
     after: int
     last: str  # id of the newest message in the log at that time
+    removed: bool = True  # whether there are fewer messages
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 from compactlab.sim.core.limits import at_least, between
-from compactlab.sim.core.message import SUMMARY, Message, Part, compacted
+from compactlab.sim.core.message import SUMMARY, Message, Part, compacted, plain
 from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Act, Strategy
@@ -98,14 +98,14 @@ class _Request(NamedTuple):
 class DistilledSummary(Strategy):
     """Summarise under five headings, check the summary, and limit its length.
 
-    The safeguard of OpenClaw 2026.9.6. It compacts after an answer, or before a turn, when the last
-    prompt, its answer and the new message reach the window less the reserve; and when a request is
-    refused. With ``mid_turn_precheck`` it also checks between a tool result and the next answer. A
-    summary has five headings and is made anew from the previous summary and the new messages.
-    Appended are the last three turns, tool failures and files; the maximum is 16,000 characters in
-    total. The latest request and the identifiers of the last ten messages are inserted if they are
-    missing. A summary that fails the check is requested once more; if that fails, too, the session
-    stays unchanged (``guard_blocked``).
+    The safeguard of OpenClaw 2026.9.6. It compacts before a turn when the last prompt, its answer
+    and the new message reach the window less the reserve, after an answer when the prompt alone
+    does, and when a request is refused. With ``mid_turn_precheck`` it also checks between a tool
+    result and the next answer. A summary has five headings and is made anew from the previous
+    summary and the new messages. Appended are the last three turns, tool failures and files; the
+    maximum is 16,000 characters in total. The latest request and the identifiers of the last ten
+    messages are inserted if missing. A summary that fails the check is requested once more; if that
+    fails, too, the session stays unchanged (``guard_blocked``).
 
     Exact: trigger, cut, pieces, check, cutting to a length, and the decision within a turn (vectors
     ``openclaw_*_2026.9.6``). Simplified: the text of a summariser without headings is put under the
@@ -215,8 +215,7 @@ class DistilledSummary(Strategy):
         limit, reserve = self._limit(host)
         threshold = flush_threshold(limit, reserve, 0)
         known = believed_prompt(view, host, reads=self.with_cache_reads, stale=self.stale_usage)
-        new = said_now(view) if host.phase is Phase.BEFORE_TURN else 0
-        size = projected_tokens(*known, new, threshold)
+        size = projected_tokens(*known, said_now(view, tokens), threshold)
         host.believe(size, view)
         return should_flush(size, threshold)
 
@@ -255,13 +254,11 @@ class DistilledSummary(Strategy):
     @staticmethod
     def _pressure(view: View, host: Host) -> int:
         """Estimate the next prompt: the last report plus later messages."""
-        system = "\n".join(part.text for part in view.system)
-        opaque = math.ceil(sum(part.size for part in view.system) * MARGIN)
         if host.reported is None or is_stale(host):
-            return prompt_pressure(view.messages, system) + opaque
+            return prompt_pressure(view.messages, view.system)
         new = view.messages[history_end(view.messages) :]
         known = host.reported.prompt + host.reported.output
-        return known + prompt_pressure(new, system) + opaque
+        return known + prompt_pressure(new, view.system)
 
     def _relieved(self, view: View, host: Host) -> View:
         """Cut tool results of a prompt that is still too large."""
@@ -276,17 +273,22 @@ class DistilledSummary(Strategy):
 
         Within a turn, the request goes on afterwards.
         """
+        compacted = before[-1:] and before[-1].id == host.notes.get("last")
+        if not before or (compacted and not self.stale_usage):
+            return view  # nothing has been said since the last compaction
         body, previous = _split(before, host)
         request = None if host.phase is Phase.BEFORE_TURN else self._request(view, before, host)
-        known = host.reported
-        stale = known is None or (is_stale(host) and not self.stale_usage)
-        reported = 0 if known is None or stale else known.prompt + known.output
+        known = host.reported  # of the last answer, even from before a compaction that kept it
+        answered = known is not None and any(m.role == "assistant" for m in body)
+        reported = known.prompt + known.output if known and answered else 0
         estimated = before.total(tokens)
         new = before[history_end(before) :].total(tokens)
         scale = unit_scale(self.keep_recent_tokens, reported, estimated)
         try:
             budget = request and request.budget
             found = prepared(body, self.keep_recent_tokens, scale, budget)
+            if found is None and budget is None:
+                found = prepared(body, 0)  # as little as possible is kept
         except ValueError:
             return view
         if found is None:
@@ -297,7 +299,7 @@ class DistilledSummary(Strategy):
             empty = _message(host, [])
             left = request.limit - request.fixed - history_pressure([empty, *kept])
             room = math.floor(left / MARGIN) - 1
-        unresolved = latest_ask(before) if within else ""
+        unresolved = (latest_ask(before) or host.notes.get("open", "")) if within else ""
         size = reported + new if reported else estimated
         written = self._writer(view, host).write(found, previous, size, unresolved, room)
         if written is None:
@@ -307,6 +309,7 @@ class DistilledSummary(Strategy):
         if request and request.fixed + history_pressure([message, *kept]) > request.limit:
             return view
         host.notes["number"], host.notes["id"] = host.notes.get("number", 0) + 1, message.id
+        host.notes["open"], host.notes["last"] = unresolved, before[-1].id
         rest = tail(body.append(*view.messages[len(before) :]), found.first)
         return view.with_messages([message, *rest])
 
@@ -325,9 +328,7 @@ class DistilledSummary(Strategy):
 
     def _request(self, view: View, before: Messages, host: Host) -> _Request:
         """Return the request that must fit after the compaction."""
-        system = "\n".join(part.text for part in view.system)
-        size = sum(part.size for part in view.system)
-        fixed = prompt_pressure([], system) + math.ceil(size * MARGIN)
+        fixed = prompt_pressure([], view.system)
         most = host.window - effective_reserve(self.reserve_tokens, host.window) - fixed
         if most <= 0:
             most = history_pressure(before) - 1
@@ -341,7 +342,11 @@ def _in_history(message: Message) -> int:
 
 def _message(host: Host, parts: Sequence[Part]) -> Message:
     id = f"distilled-{host.notes.get('number', 0) + 1}"
-    return Message(id, "user", tuple(compacted(parts)), host.now, True, origin=SUMMARY)
+    merged: list[Part] = []
+    for part in parts:  # words around what is told are one part
+        around = bool(merged) and not (part.sources or merged[-1].sources)
+        merged.append(plain(merged.pop().text + part.text) if around else part)
+    return Message(id, "user", tuple(compacted(merged)), host.now, True, origin=SUMMARY)
 
 
 def _split(messages: Messages, host: Host) -> tuple[Messages, tuple[Part, ...]]:

@@ -66,14 +66,28 @@ _AGAIN = (
     "What was wrong must be put right: every heading stands there, and identifiers are as they "
     "were. The body has at most {} characters. The check of the summary before said: {}."
 )
-_BEFORE = "An earlier summary, to be distilled anew: drop what is stale, said twice or overtaken."
+_BEFORE = (
+    "An earlier summary, to be distilled anew with these messages: drop what is stale, said twice "
+    "or overtaken, rather than keep all of it."
+)
 _OPEN = "The first of the pending requests is this one, word for word; it goes on afterwards:\n"
 SPLIT = "\n\n**Turn Context (split turn):**\n\n"
 _EARLIER_TURNS = "[Earlier preserved messages truncated]\n"
 _HALF = MOST_CHARS // 2  # for the turns, and for the first part of a split one
+_FILES_CHARS = 900  # of a list of files
 _NEWEST = 10  # messages whose identifiers must survive
 _TEXTS = "1.6.0"  # pi version that writes messages like 2026.9.6: without thinking
 _HEADING = re.compile(r"^##(?=[ \t]+\S)", re.MULTILINE)
+
+
+class _Files(Files):
+    """Files that calls name: also by tools of other agents and of MCP servers."""
+
+    arguments = ("path", "file_path", "filePath")
+
+    @staticmethod
+    def tool_of(part: Part) -> str:
+        return re.sub("^(?:mcp__)?+.*?__", "", part.name.lower())
 
 
 def said(message: Message) -> str:
@@ -113,7 +127,7 @@ class Distiller:
     def _ask(
         self, messages: Sequence[Message], previous: Sequence[Part], instructions: str, share: float
     ) -> list[Part] | None:
-        """Request a summary; None if the request is larger than the window."""
+        """Request a summary; None if it fails: larger than the window, or no answer."""
         before = text_of(previous)
         transcript = f"<conversation>\n{serialise(messages, _TEXTS)}\n</conversation>"
         if before:
@@ -131,7 +145,8 @@ class Distiller:
             waits=self.waits,
             model=self.model,
         )
-        return lines(self.host.summarize(self.view, request))
+        written = lines(self.host.summarize(self.view, request))
+        return written if text_of(written).strip(BLANKS) else None
 
     def _in_a_row(
         self, messages: Sequence[Message], most: float, instructions: str, share: float
@@ -229,11 +244,11 @@ class Distiller:
             target = history
         if not any(map(is_talk, [*prepared.history, *prefix])):
             target, prefix = target[:0], []  # nothing is asked for: a boundary is written
-        files = Files()
+        files = _Files()
         files.note([*prepared.history, *prefix])
         rest = [
             *failure_section(tool_failures([*prepared.history, *prefix])),
-            *file_section(files),
+            *file_section(files, _FILES_CHARS),
             *([plain(self.rules)] if self.rules else []),
         ]
         return self._attempts(_Job(target, prefix, previous, section, rest, facts, room))
@@ -280,7 +295,7 @@ class Distiller:
         Quoting summarisers know no headings; a model's own are kept. ``forgets`` is the share of
         summaries that lack the last one.
         """
-        if any(heading in text_of(written) for heading in HEADINGS):
+        if any(line.strip(BLANKS) in HEADINGS for line in text_of(written).splitlines()):
             return written
         notes = self.host.notes
         draw = notes["draw"] = notes.get("draw", 0) + 1

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Annotated, Literal, NamedTuple
 
 from compactlab.sim.core.limits import at_least, between
-from compactlab.sim.core.message import Message
+from compactlab.sim.core.message import SUMMARY, Message, Weight
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.state import Compacted
@@ -20,7 +20,12 @@ from compactlab.strategies.mechanisms.cut import current_turn, history_end
 from compactlab.strategies.mechanisms.estimate import estimate, is_stale
 from compactlab.strategies.mechanisms.text import BLANKS, spoken
 from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
-from compactlab.strategies.openclaw.pressure import effective_reserve, tokens
+from compactlab.strategies.openclaw.pressure import (
+    effective_reserve,
+    history_pressure,
+    prompt_pressure,
+    tokens,
+)
 
 # Silent replies: answers of an agent that OpenClaw does not show to the user. Early versions
 # suppress a whole message that begins or ends with the token. Later ones suppress only a message
@@ -179,15 +184,20 @@ def believed_prompt(
 ) -> tuple[float, float]:
     """Return the tokens of the last prompt and its answer, as 2026.9.6 knows them.
 
-    After a compaction they are estimated, because the last report is about another prompt. Two
-    faults of earlier versions can be added: ``stale`` counts that report anyway, ``reads`` counts
-    the cached tokens of all calls of the turn as context (see :func:`note_reads`).
+    The answer counts only if somebody has spoken since. After a compaction its own estimate counts:
+    of the messages if it was before a turn, else of the whole request. Two faults of earlier
+    versions can be added: ``stale`` counts the last report anyway, ``reads`` counts the cached
+    tokens of all calls of the turn as context (see :func:`note_reads`).
     """
     last = host.reported
     if last is None or (is_stale(host) and not stale):
         before = view.messages[: history_end(view.messages)] if last else view.messages[:0]
+        made = host.compactions[-1].last if last else ""
+        if any(message.id == made and message.role != "user" for message in reversed(host.log)):
+            return prompt_pressure([], view.system) + history_pressure(before), 0
         return before.total(tokens), 0
-    return (last.uncached + host.notes.get("reads", 0) if reads else last.prompt), last.output
+    known = last.uncached + host.notes.get("reads", 0) if reads else last.prompt
+    return known, (last.output if said_now(view) else 0)
 
 
 def note_reads(host: Host) -> None:
@@ -343,6 +353,7 @@ class MemoryFlush(Strategy):
             notes["failures"] = tries + 1
             return flushed
         notes["count"], notes["last"] = len(host.compactions), host.log[-1].id
+        notes["cycle"] = _cycle(view, host)
         notes.pop("failures", None)
         return flushed
 
@@ -352,7 +363,7 @@ class MemoryFlush(Strategy):
 
     def _due(self, view: View, host: Host) -> bool:
         last = host.reported
-        if last is None or self._has_flushed(host, self.version) or self._is_heartbeat(view):
+        if last is None or self._has_flushed(view, host) or self._is_heartbeat(view):
             return False
         limit, reserve, soft = host.window, self.reserve_tokens_floor, self.soft_threshold_tokens
         if self.trigger:
@@ -367,7 +378,8 @@ class MemoryFlush(Strategy):
             known = believed_prompt(view, host, reads=self.with_cache_reads)
             transcript = view.messages
         threshold = flush_threshold(limit, reserve, soft)
-        size = projected_tokens(*known, said_now(view), threshold)
+        new = said_now(view, tokens if self.version == NEWEST else estimate)
+        size = projected_tokens(*known, new, threshold)
         most = self.force_flush_transcript_bytes
         return should_flush(size, threshold) or 0 < most <= transcript.total(transcript_bytes)
 
@@ -377,22 +389,27 @@ class MemoryFlush(Strategy):
         beat = self.heartbeat
         return bool(beat) and any(text.startswith(beat) for text in map(_typed, begun))
 
-    @staticmethod
-    def _has_flushed(host: Host, version: str) -> bool:
+    def _has_flushed(self, view: View, host: Host) -> bool:
         """Whether there was a flush since the last compaction."""
         notes, compactions = host.notes, host.compactions
-        if version == NEWEST:
-            return bool(notes.get("count") == len(compactions))
+        if self.version == NEWEST:
+            return bool(notes.get("cycle") == _cycle(view, host))
         return "count" in notes and (
             booked_under(notes["count"], notes["last"], compactions) == len(compactions)
         )
+
+
+def _cycle(view: View, host: Host) -> list[object]:
+    """Return what a compaction changes, and the cutting of a result does not."""
+    summaries = [message.id for message in view.messages if message.origin == SUMMARY]
+    return [summaries[-1:], sum(each.removed for each in host.compactions)]
 
 
 def _typed(message: Message) -> str:
     return " ".join(part.text for _, part in spoken(message)).lstrip(BLANKS)
 
 
-def said_now(view: View) -> int:
+def said_now(view: View, weigh: Weight = estimate) -> int:
     """Estimate the user's new messages: all that a person typed since the last answer."""
     new = view.messages[history_end(view.messages) :]
-    return sum(estimate(message) for message in new if message.starts_turn)
+    return sum(weigh(message) for message in new if message.starts_turn)

@@ -201,7 +201,8 @@ def written(
     If another message comes before a result, a synthetic result is added first, unless
     ``synthetic`` is false. ``pending`` are the calls without a result; it is updated. Late results,
     and results without a call, are still written. Exact for 2026.1.29; from 2026.2.3 on, calls of
-    an interrupted answer get no synthetic result, as in the repair at load.
+    an interrupted answer get no synthetic result, as in the repair at load; in 2026.9.6 an answer
+    with calls of its own leaves those of the last one open.
     """
     out: list[Message] = []
     for message in messages:
@@ -210,7 +211,7 @@ def written(
         else:
             failed = message.origin in FAILED and is_at_least(version, LEAVES_FAILED)
             calls = {} if failed else _calls(message)
-            if synthetic:
+            if synthetic and not (calls and version == VERSIONS[-1]):
                 out += flushed(pending, message, now)
             pending.update(calls)
         out.append(message)
@@ -371,7 +372,7 @@ class WriteGuard(Strategy):
     synthetic_results: bool = True
     max_chars: Annotated[int, at_least(0)] = MOST_CHARS
     version: Version = "2026.9.6"
-    phases = frozenset({Phase.BEFORE_TURN, Phase.BEFORE_CALL})
+    phases = frozenset({Phase.AFTER_TURN, Phase.BEFORE_TURN, Phase.BEFORE_CALL})
     breaks = MappingProxyType({"size": "a call without a result is given one (OpenClaw 2026.1.29)"})
 
     def compact(self, view: View, host: Host) -> View:

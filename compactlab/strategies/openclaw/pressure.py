@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Literal, NamedTuple
 
 from compactlab.sim.core.message import FRAME, Message, Part, remembered
@@ -100,10 +100,12 @@ def raised(estimate: float) -> int:
     return math.ceil(estimate * MARGIN)
 
 
-def prompt_pressure(messages: Iterable[Message], system: str = "", prompt: str = "") -> int:
+def prompt_pressure(messages: Iterable[Message], system: Sequence[Part] = ()) -> int:
     """Estimate a whole prompt without definitions of tools."""
-    fixed = _MESSAGE + _text(system) if system.strip() else 0
-    return raised(sum(map(pressure, messages)) + fixed + _MESSAGE + _text(prompt))
+    text = "\n".join(part.text for part in system if part.text)
+    opaque = sum(part.size for part in system)
+    fixed = _MESSAGE + _text(text) + opaque if opaque or text.strip() else 0
+    return raised(sum(map(pressure, messages)) + fixed + _MESSAGE)
 
 
 # The reserve, and the reaction to a prompt that exceeds it.

@@ -80,8 +80,8 @@ def shown_ask(ask: str, most: int = ASK_CHARS, note: str = "split-turn ask conte
     if utf16_length(ask) <= most:
         return ask
     note = f"\n[... {note} truncated ...]\n"
-    half = (most - len(note)) // 2
-    return f"{_front(ask, half)}{note}{ask[len(ask) - half :]}"
+    room = most - len(note)
+    return f"{_front(ask, room // 2)}{note}{ask[len(ask) - (room + 1) // 2 :]}"
 
 
 @dataclass(frozen=True)

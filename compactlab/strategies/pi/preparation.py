@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import msgspec
 
 from compactlab.sim.core.message import FRAME, Message, Part, Source, plain
+from compactlab.sim.core.tokens import utf16_length
 from compactlab.strategies.mechanisms.estimate import (
     Context,
     estimate,
@@ -63,6 +65,8 @@ _TOOLS = {"read": "read", "write": "written", "edit": "edited"}
 class Files:
     """Paths by operation, each with the id of the first message that names it."""
 
+    arguments: ClassVar[Sequence[str]] = ("path",)  # of calls; the first that is a text counts
+
     # read, written, edited: paths by operation
     read: dict[str, str] = field(default_factory=dict)
     written: dict[str, str] = field(default_factory=dict)
@@ -74,9 +78,14 @@ class Files:
             if message.role != "assistant":
                 continue
             for part in message.parts:
-                kind = _TOOLS.get(part.name) if part.type == "tool_call" else None
-                if kind and (path := _path(part)):
+                kind = _TOOLS.get(self.tool_of(part)) if part.type == "tool_call" else None
+                if kind and (path := _path(part, self.arguments)):
                     getattr(self, kind).setdefault(path, message.id)
+
+    @staticmethod
+    def tool_of(part: Part) -> str:
+        """Return the name by which a call's tool is known."""
+        return part.name
 
     def carried(self) -> Files:
         """Return the files for the next compaction: those only read, and those changed."""
@@ -94,10 +103,10 @@ class Files:
         return _sorted({path: id for path, id in self.read.items() if path not in changed})
 
 
-def _path(part: Part) -> str:
-    arguments = arguments_of(part)
-    path = arguments.get("path") if isinstance(arguments, dict) else None
-    return path if isinstance(path, str) else ""
+def _path(part: Part, names: Sequence[str]) -> str:
+    found = arguments_of(part)
+    values = [found.get(name) for name in names] if isinstance(found, dict) else []
+    return next((value for value in values if isinstance(value, str)), "")
 
 
 def _sorted(paths: Mapping[str, str]) -> dict[str, str]:
@@ -109,22 +118,33 @@ def _units(path: str) -> bytes:
     return path.encode("utf-16-be", "surrogatepass")
 
 
-def file_section(files: Files) -> list[Part]:
-    """Format the lists for the end of a summary; [] if there are no files."""
+def file_section(files: Files, most: float = math.inf) -> list[Part]:
+    """Format the lists for the end of a summary, each of limited length; [] if there are none."""
     return [
-        *_list("read-files", files.only_read),
-        *_list("modified-files", files.modified),
+        *_list("read-files", files.only_read, most),
+        *_list("modified-files", files.modified, most),
     ]
 
 
-def _list(tag: str, paths: Mapping[str, str]) -> list[Part]:
-    if not paths:
+def _list(tag: str, paths: Mapping[str, str], most: float) -> list[Part]:
+    room = most - len(f"<{tag}>\n\n</{tag}>")
+    shown, rest = list[str](), len(paths)
+    for path in paths:
+        more = f"...and {rest - 1} more\n" if rest > 1 else ""
+        if utf16_length(path) + 1 + len(more) > room:
+            break
+        shown.append(path)
+        room, rest = room - utf16_length(path) - 1, rest - 1
+    left = f"...and {rest} more"
+    left = left if rest and len(left) < room else ""
+    if not (shown or left):
         return []
-    sources = tuple(Source(id) for id in dict.fromkeys(paths.values()) if id)
-    text, kind = "\n".join(paths), "summary" if sources else "synthetic"
+    sources = tuple(Source(id) for id in dict.fromkeys(map(paths.get, shown)) if id)
+    text, kind = "\n".join(shown), "summary" if sources else "synthetic"
     return [
         plain(f"\n\n<{tag}>\n"),
-        Part("text", text, kind, sources),  # type: ignore[arg-type]
+        *([Part("text", text, kind, sources)] if shown else []),  # type: ignore[arg-type]
+        *([plain(f"\n{left}" if shown else left)] if left else []),
         plain(f"\n</{tag}>"),
     ]
 

@@ -81,11 +81,16 @@ class Exchange:
         sent.update((message.id, message) for message in new)
         return tuple(sent_message(message, sizes(message)) for message in new)
 
-    def messages(self, ids: Iterable[str], view: View, host: Host) -> tuple[Message, ...]:
-        """Return messages of a view, or of the whole log, by their ids."""
+    def messages(self, items: Iterable[str | Item], view: View, host: Host) -> tuple[Message, ...]:
+        """Return messages of a view or of the whole log by their ids, and the program's own."""
         self._follow(host.log)
         here = {message.id: message for message in view.messages}
-        return tuple(self._known(id, here) for id in ids)
+        return tuple(
+            self._known(item, here)
+            if isinstance(item, str)
+            else self._once(encoded(item), self._of(item, here, host))
+            for item in items
+        )
 
     def view(self, answer: Answer, view: View, host: Host) -> View:
         """Build the view of an answer."""

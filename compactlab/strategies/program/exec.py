@@ -205,6 +205,8 @@ class _Line:
                     request.purpose,
                     request.max_tokens,
                     request.silent,
+                    detached=request.detached,
+                    waits=request.waits,
                 )
                 after = host.run_turn(view, asked)
                 return after, Turned(ids_of(after), self._exchange.news(after, host))

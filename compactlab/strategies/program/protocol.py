@@ -218,10 +218,12 @@ class CountText(Struct, tag="count", frozen=True, forbid_unknown_fields=True):
 class Summarize(Struct, tag="summarize", frozen=True, forbid_unknown_fields=True):
     """Have messages summarised, which is billed; answered by ``summary``."""
 
-    messages: tuple[str, ...]
+    messages: Annotated[
+        tuple[str | Item, ...], Meta(description="Ids of messages, or messages of its own.")
+    ]
     max_tokens: Annotated[int, Meta(ge=1, le=10**9)]
     previous: Annotated[
-        tuple[str, ...], Meta(description="Messages whose summaries are to be carried on.")
+        tuple[str | Item, ...], Meta(description="Messages whose summaries are to be carried on.")
     ] = ()
     instructions: str = ""
     transcript: Annotated[
@@ -244,6 +246,8 @@ class Turn(Struct, tag="turn", frozen=True, forbid_unknown_fields=True):
     purpose: Annotated[str, Meta(min_length=1, max_length=40)] = "turn"
     max_tokens: Annotated[int, Meta(ge=1, le=10**9)] = 1000
     silent: Annotated[str, Meta(description="What it answers if it has nothing to say.")] = ""
+    detached: Annotated[bool, Meta(description="On a copy, of which only the notes last.")] = False
+    waits: Annotated[bool, Meta(description="Whether the user waits for it.")] = True
 
 
 class Read(Struct, tag="read", frozen=True, forbid_unknown_fields=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from compactlab.sim.core.message import plain
 from compactlab.strategies.openclaw.caps import cap, cut_result, cut_text, reduced
 from compactlab.strategies.openclaw.flush import is_silent
 from compactlab.strategies.openclaw.pressure import (
@@ -57,7 +58,7 @@ _ASKS: dict[str, Callable[[Case], Any]] = {
 
 def routed(case: Case) -> Any:
     history, window = messages(case.named("conversations")), case.input["window"]
-    estimated = prompt_pressure(history, case.input["system"])
+    estimated = prompt_pressure(history, [plain(case.input["system"])])
     found = route(estimated, window, case.input["reserve"], reduced(history, window).chars)
     return found._asdict()
 

@@ -25,6 +25,7 @@ from compactlab.sim.replay.strategy import Lifetime
 from compactlab.sim.replay.trace import SideCall, Trace
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.mechanisms.estimate import known_tokens
+from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 
 def told(data: RunData, name: str) -> float | None:
@@ -359,6 +360,26 @@ class TestFiredEarly:
         for n in range(3):
             story.user(f"{n}").answer(f"{n}")
         assert told(run(kit, story, 3), "fired_early") is None
+
+    @pytest.mark.parametrize(
+        "spec",
+        [
+            "cliff_compaction(trigger=1000, keep_recent=1)",
+            "event_ranges(compaction_interval=0, trigger=1000, event_retention_size=2)",
+            "tool_groups(keep_last_tool_call_groups=1, max_output_tokens=0)",
+            "trim_messages(max_tokens=1000)",
+        ],
+    )
+    def test_who_estimates_says_so(self, kit: Any, story: Any, spec: str) -> None:
+        """In ten times as many digits as an estimate by characters takes them to be tokens."""
+        for n in range(3):
+            story.user(f"{n}").acts().result("0 1 2 3 4 5 6 7 8 9 " * 100).answer("done")
+        script, more = story.script(), {"summarizer": find_summarizer("tail"), "window": 3000}
+        data = RunData(kit.replayed(script, find_strategy(spec), **more), script)
+        assert any(step.compaction for step in data.trace.steps)
+        early = told(data, "fired_early")
+        assert early is not None
+        assert early < -500
 
     def test_a_refused_request_was_started_by_its_size(self, kit: Any, story: Any) -> None:
         def cut(view: View, host: Host) -> View:

@@ -80,6 +80,13 @@ def answer(view):  # noqa: PLR0911, PLR0912
         old = [id for id in ids[:-2] if id not in before]
         parts = ask(type="summarize", messages=old, max_tokens=100, previous=before)["parts"]
         return {"messages": [{"role": "user", "parts": parts}, *ids[-2:]]}
+    if HOW == "own" and view["id"] == 5:
+        own = {"role": "user", "parts": [{"text": "Before:"}, {"text": "go", "sources": ids[:1]}]}
+        parts = ask(type="summarize", messages=[own, *ids[:-2]], max_tokens=100)["parts"]
+        return {"messages": [{"role": "user", "parts": parts}, *ids[-2:]]}
+    if HOW == "detached" and view["id"] == 2:
+        asked = {"prompt": "Write down what matters.", "purpose": "flush", "waits": False}
+        return {"messages": ask(type="turn", detached=True, **asked)["ids"]}
     if HOW == "notes":
         return {"notes": {"asked": view["notes"].get("asked", 0) + 1}}
     if HOW == "mark":

@@ -176,6 +176,34 @@ def test_what_a_summary_quotes_stays_a_quotation_and_is_carried_on(obedient, tel
     assert theirs == ours
 
 
+def test_a_message_of_its_own_can_be_summarised_and_has_an_id(obedient, tell):
+    """A summary that it made before is one of the messages of the next request."""
+    asked: list[SummaryRequest] = []
+
+    @dataclass(frozen=True)
+    class Listens(Recap):
+        def summarize(
+            self, request: SummaryRequest, count: Callable[[str], int]
+        ) -> tuple[Part, ...]:
+            asked.append(request)
+            return super().summarize(request, count)
+
+    options = Options(MODEL, summarizer=Listens(), window=50_000, overhead=Unseen())
+    list(replay(tell("ucracracraucracra", size=400), obedient("own"), options))
+    own = asked[0].messages[0]
+    assert (own.id, own.text, own.meta) == ("program:1", "Before:\ngo", True)
+    assert asked[0].messages[1].id == own.parts[1].sources[0].id
+
+
+def test_of_a_detached_turn_nothing_enters_the_session(obedient, tell):
+    conversation = tell("ucracrau", size=400)
+    told = steps(conversation, obedient("detached"))
+    side = [call for step in told for call in step.side]
+    assert {call.purpose for call in side} == {"flush"}
+    assert not any(call.waits for call in side)
+    assert [step.added for step in told] == [step.added for step in steps(conversation, KeepAll())]
+
+
 def test_a_transcript_of_the_programs_own_is_what_is_read(obedient, tell):
     conversation = tell("ucracracraucracra", size=400)
     told = steps(conversation, obedient("summary", "fresh", "Nothing much was said."))
