@@ -268,7 +268,7 @@ def explain(
     answers: str | Path | None = None,
     say: Callable[[str], object] = _to_stderr,
 ) -> Account:
-    """Replay one strategy over one conversation, and explain what each request cost and why.
+    """Replay one strategy over one conversation, and explain the cost of each request.
 
     Parameters
     ----------
@@ -413,7 +413,7 @@ def score(
     id: str = "",
     models_file: str | Path | None = None,
 ) -> Score:
-    """Score what a context that another product compacted still holds of a conversation.
+    """Score which facts of a conversation a context keeps that another product compacted.
 
     Parameters
     ----------

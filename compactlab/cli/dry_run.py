@@ -60,7 +60,7 @@ class _Tried:
 
 
 def rehearse(planned: Experiment, store: Store, jobs: int, timeout: float | None = None) -> None:
-    """Print what an experiment would do; a few of its runs are tried, and nothing is written."""
+    """Print the plan of an experiment, with a trial of a few runs; nothing is written."""
     _what(planned, str(store.folder))
     todo = planned.missing(store)
     cells = sum(len(shard.cells) for shard in todo)

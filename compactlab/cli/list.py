@@ -197,7 +197,7 @@ _MOMENTS = {
 }
 _ABOUT = (
     "threshold: when the context reaches a size, set by the parameter trigger. background: its "
-    "summary is made beside the work. overflow: when a prompt exceeds the window.",
+    "summary is made while the agent works. overflow: when a prompt exceeds the window.",
     "--parameters adds parameters, --format json all; docs/strategies.md names their systems.",
 )
 Listed = dict[str, object]

@@ -250,7 +250,7 @@ def _rehearse(
     target: Target,
     options: dict[str, Any],
 ) -> None:
-    """Print what the first round under each window would run, and for how long."""
+    """Print the runs of the first round under each window, and their time."""
     from compactlab.cli.dry_run import rehearse
     from compactlab.reports.tune.search import AT_ONCE
     from compactlab.reports.tune.survey import selections, survey

@@ -61,7 +61,7 @@ def takes_list(hint: Any) -> bool:
 
 
 def wording(words: str) -> WrapValidator:
-    """Describe the valid values in words, whatever error occurs inside."""
+    """Describe the valid values in words, in any error raised inside."""
 
     def check(value: Any, inner: Callable[[Any], Any]) -> Any:
         try:

@@ -152,7 +152,7 @@ def written(place: Place) -> str:
 
 
 def each_of(value: Any, place: Place) -> dict[Place, Any]:
-    """Values by their places, from a single value or a list.
+    """Values by their paths, from a single value or a list.
 
     Examples
     --------

@@ -23,7 +23,7 @@ from compactlab.strategies.mechanisms.trigger import Trigger, tokens_at
 LEAD = "What was done before, by rule and without long results, so far as it is kept:\n\n"
 BETWEEN = "\n\n---\n\n"
 _NOTIFICATION = re.compile(r"<task-notification>.*?</task-notification>\s*", re.DOTALL)
-# Tokens at which it acts: the default, and what its README says for windows of 200,000 to 250,000.
+# Tokens at which it acts: the default, and by its README for windows of 200,000 to 250,000.
 _LARGE, _TRIGGER, _SMALL = 250_000, 200_000, 0.5
 _HARSH = 300  # characters of a text on the last rung
 
@@ -61,7 +61,7 @@ def digested(messages: Sequence[Message], rule: CliffCompaction) -> Digest | Non
 
 
 def pieces_of(message: Message, rule: CliffCompaction) -> list[list[Part]]:
-    """Return what a digest says of a message, in pieces: as ``summarize_message``."""
+    """Return a message's part of a digest, in pieces: as ``summarize_message``."""
     texts = [n for n, part in enumerate(message.parts) if part.type == "text"]
     if is_summary(message):
         return []
@@ -98,7 +98,7 @@ def _joined(pieces: list[list[Part]], between: str) -> list[Part]:
 
 
 def _quoted(message: Message, places: list[int], most: int) -> list[Part]:
-    """Quote parts as prose, without blanks around them, and at most so many characters (0: all)."""
+    """Quote parts as prose, without outer blanks, cut to a number of characters (0: all)."""
     parts, user = placed(message), message.role == "user"
     cleaned = {n: _NOTIFICATION.sub("", parts[n].text) if user else parts[n].text for n in places}
     texts = {n: text for n, text in cleaned.items() if text.strip()}
@@ -180,7 +180,7 @@ class CliffCompaction(Strategy):
     text_chars
         Characters of an answer's text in the digest; 0 for all.
     human_chars
-        Characters of what a user says in the digest.
+        Characters of a user message in the digest.
     thinking
         Whether thinking is in the digest.
     """

@@ -181,8 +181,8 @@ class UserWords(Strategy):
         Whether the request has the tools, so that it reads the cache. Codex's has none, and pays
         for the whole history (openai/codex issue 37305, of 0.146.1).
     reinject
-        Whether what the client says at the beginning of a session, AGENTS.md too, stays in front,
-        as in the original; without, to see what that is worth.
+        Whether the client's messages at the start of a session, such as AGENTS.md, stay first, as
+        in the original.
     switch
         When a turn under another model begins with a compaction, by the model before: ``hash`` if
         the two cannot read each other's history (``comp_hash``), ``any`` at any change of model or
@@ -289,43 +289,42 @@ def counted_tokens(view: View, host: Host, reasoning: float = REASONING) -> int:
 
 @dataclass(frozen=True)
 class EndpointCompaction(Strategy):
-    """Let the provider compact: the user's words stay, with an item that nobody can read.
+    """Let the provider compact to an encrypted item, and keep the user's words.
 
-    After the remote compaction of Codex CLI (codex-rs 009bd87, ``compact_remote_v2.rs``): the
-    request is the live prompt with the tools and a trigger at its end, so it reads the cache. What
-    comes back is one encrypted item. In front of it stand the words of the user up to 64,000
-    tokens, the newest first. What the client says at the beginning of a session is put in anew:
-    within a turn before the last words of the user, so that the item comes last; before a new turn
-    after the item.
+    The remote compaction of Codex CLI (codex-rs 009bd87, ``compact_remote_v2.rs``): the request is
+    the live prompt with the tools and a trigger at its end, so it reads the cache. The answer is
+    one encrypted item. The new prompt has the user's newest messages, up to 64,000 tokens, and then
+    the item. The client's messages at the start of a session are inserted again: within a turn
+    before the user's last message, so that the item comes last; before a new turn after the item.
 
-    It is time at nine tenths of the window, and Codex gives OpenAI's models less than they have
-    (``client_window`` of the catalogue: 272,000 tokens, 500,000 from GPT-6.1 on but for Astra; its
-    logs show 95 % of that). It is time, too, where a turn begins under another model (``switch``).
-    Counted are the last report, what came after the last answer, and the reasoning of
-    earlier turns, which the report leaves out; what the user says next is not counted yet.
+    The trigger is nine tenths of the window that Codex assumes, which is smaller than that of
+    OpenAI's models (``client_window`` of the catalogue: 272,000 tokens, 500,000 from GPT-6.1 on
+    except Astra; its logs show 95 % of that). A turn under another model may also trigger it
+    (``switch``). It counts the last report, messages after the last answer, and the reasoning of
+    earlier turns, which the report omits, but not the user's new message.
 
-    Simplified: the item stands for what the summariser would have written, whose state is unknown,
-    and weighs what recorded ones do; everything else is lost. Or it is of a measured kind. What the
-    summariser writes is billed as output; no usage of such a request is recorded. If the history is
-    too large, its oldest messages are left out of the request (the original shortens tool outputs).
-    A switch to a model with a smaller window compacts under that model, not under the one before.
-    Where next to nothing would be gained it does not act, not at a switch either.
+    Simplified: the item has the size of recorded ones, and the sources of the summariser's text in
+    an unknown state; everything else is lost. Or its kind was measured. The summariser's text is
+    billed as output, because no usage of such a request is recorded. If the history is too large,
+    the request omits its oldest messages (the original shortens tool outputs). A switch to a model
+    with a smaller window compacts under the new model. It does not act if the gain would be tiny,
+    not even at a switch.
 
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it acts; None for 90 % of what Codex takes
-        the window for. One above that counts as 90 %, as in Codex.
+        Tokens, or a share of the window, at which it acts; at most and by default 90 % of the
+        window that Codex assumes.
     item_tokens
         Tokens of the compaction item, if its kind is unknown.
     tools
-        Whether the request carries the tools; if not, it is another prompt from the first token
-        on and reads nothing (codex-rs 683f0a6, early 2026).
+        Whether the request has the tools; if not, it differs from the first token on and reads
+        nothing from the cache (codex-rs 683f0a6, early 2026).
     others
         Compaction under models that are not OpenAI's: ``local``, or ``remote`` too.
     reinject
-        Whether what the client says at the beginning of a session, AGENTS.md too, is put in again,
-        as in the original; without, to see what that is worth.
+        Whether the client's messages at the start of a session, such as AGENTS.md, are inserted
+        again, as in the original.
     item
         The kind of the item: ``unknown``, or ``project``, ``short`` or ``long``, whose sizes and
         retention were measured (:mod:`~compactlab.strategies.mechanisms.sealed`).
@@ -415,19 +414,19 @@ class Codex(Agent):
     Parameters
     ----------
     trigger
-        Tokens, or a share of the window, at which it compacts; None for 90 % of the window,
-        which is the most that Codex allows (``model_auto_compact_token_limit`` sets it).
+        Tokens, or a share of the window, at which it compacts; None for 90 % of the window, the
+        maximum of Codex (``model_auto_compact_token_limit`` sets it).
     route
         ``remote`` compacts by the provider's endpoint (``endpoint_compaction``), ``local`` by a
         summary of its own (``user_words``), ``auto`` by the endpoint for OpenAI's models only.
     reinject
-        Whether what the client says at the beginning of a session, AGENTS.md too, stands there
+        Whether the client's messages at the start of a session, such as AGENTS.md, are inserted
         again after a compaction.
     item
         The kind of the endpoint's item, as of ``endpoint_compaction``.
     switch
-        When a turn under another model begins with a compaction: ``hash``, as in 0.171.0;
-        ``any``, as users of 0.145 report it (openai/codex issue 33833); ``never``.
+        When a turn under another model begins with a compaction: ``hash``, as in 0.171.0; ``any``,
+        as reported for 0.145 (openai/codex issue 33833); ``never``.
     """
 
     trigger: Trigger = None

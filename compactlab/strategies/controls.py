@@ -184,8 +184,8 @@ def _begin_with_the_user(messages: Messages, retained: set[int]) -> None:
 class AsRecorded(Strategy):
     """Compact when the recorded agent did, with the recorded result.
 
-    The session as recorded. It keeps everything in synthetic conversations. A compaction costs what
-    the log says, or nothing if the log does not say; reports count these.
+    The session as recorded. It keeps everything in synthetic conversations. A compaction has its
+    cost in the log, or none if the log lacks it; reports count these.
     """
 
     def compact(self, view: View, host: Host) -> View:

@@ -338,7 +338,7 @@ class MiddleSummary(Strategy):
     target_ratio
         Share of the trigger that the tail may have.
     protect_first_n
-        Messages in front that stay at the first compaction.
+        First messages that the first compaction keeps.
     protect_last_n
         Newest messages whose tool uses are not shortened; the tail has at least as many, up to
         eight.
@@ -516,7 +516,7 @@ class Hermes(Agent):
     target_ratio
         Share of the trigger that the newest messages may have.
     protect_first_n
-        Messages in front that stay at the first compaction.
+        First messages that the first compaction keeps.
     protect_last_n
         Newest messages whose tool uses are not shortened.
     max_tokens

@@ -105,7 +105,7 @@ def _uses(messages: Messages, exclude: Sequence[str]) -> list[Use]:
 
 
 def input_end(messages: Messages) -> int:
-    """Return the index after the input: the first message of a user, and what is before it."""
+    """Return the index after the input: the first user message, and the messages before it."""
     for index, message in enumerate(messages):
         if is_summary(message):
             return index

@@ -405,7 +405,7 @@ _SCALE = 1.25
 
 @dataclass(frozen=True)
 class RollingSummary(Strategy):
-    """Summarise what is older than the tail, including the previous summary.
+    """Summarise all but the tail, including the previous summary.
 
     After LangChain's ``SummarizationMiddleware`` (1.4.7), with exact trigger and cut: sizes are
     compared inclusively, tokens are approximated from characters or taken from the last report, and

@@ -286,7 +286,7 @@ class ScoredPruning(Strategy):
         return view
 
     def _decided(self, messages: Messages, host: Host) -> Messages:
-        """Have all uses scored, and return what is left."""
+        """Have all uses scored, and return the remaining messages."""
         uses = uses_of(messages, self.recent)
         state = state_of(messages, self.recent, self.max_state_tokens) if uses else ""
         room = self.max_request_tokens - estimated(state) - _ENVELOPE

@@ -47,12 +47,12 @@ def lasting(message: Message) -> Iterator[tuple[str, Source]]:
     >>> [text for text, _ in lasting(Message("m", "user", (verbatim("m", "text", said),)))]
     ['From now on, never push without asking.']
     """
-    for place, part in spoken(message):
+    for index, part in spoken(message):
         for found in _SENTENCE.finditer(part.text):
             text = found[0].strip()
             if _LASTING.search(text):
                 start = found.start() + found[0].index(text)
-                yield text, Source(message.id, place, start, start + len(text))
+                yield text, Source(message.id, index, start, start + len(text))
 
 
 class _Answer(msgspec.Struct, forbid_unknown_fields=True):

@@ -161,7 +161,7 @@ def _call_ids(message: Message) -> set[str]:
     }
 
 
-def _shortened(part: Part, message: Message, place: int) -> Part:
+def _shortened(part: Part, message: Message, index: int) -> Part:
     if message.role == "assistant":
         return part
     if part.type == "image":
@@ -176,16 +176,16 @@ def _shortened(part: Part, message: Message, place: int) -> Part:
         part,
         text=part.text[:PRESERVED] + gap + part.text[-PRESERVED:],
         kind=changed_to("truncated", part),
-        sources=_ends(part, message, place),
+        sources=_ends(part, message, index),
     )
 
 
-def _ends(part: Part, message: Message, place: int) -> tuple[Source, ...]:
+def _ends(part: Part, message: Message, index: int) -> tuple[Source, ...]:
     """Return the two kept spans; for a part that is not verbatim, all its sources."""
     if part.kind != "verbatim" or any(source.id != message.id for source in part.sources):
         return part.sources
     end = len(part.text) - PRESERVED
-    return (Source(message.id, place, 0, PRESERVED), Source(message.id, place, end, -1))
+    return (Source(message.id, index, 0, PRESERVED), Source(message.id, index, end, -1))
 
 
 @dataclass(frozen=True)

@@ -31,8 +31,8 @@ CEILING = 0.8
 class Advice:
     """The reference, the usable strategies and the recommendation of a comparison.
 
-    The reference is a bill that is possible (:attr:`~.comparison.Comparison.reference`). The rule
-    recommends the cheapest choice that costs no more than the reference and that significantly
+    The reference is a cost that a user can have (:attr:`~.comparison.Comparison.reference`). The
+    rule recommends the cheapest choice that costs no more than the reference and that significantly
     recalls at least :data:`~.comparison.ENOUGH` at the distance. If it summarises, its summaries
     must also significantly preserve half of what summaries without content lose. Otherwise these
     conversations cannot distinguish good summaries from empty ones. Both tests hold for any
@@ -287,7 +287,7 @@ def advised_alike(compared: Sequence[Comparison]) -> Iterator[str]:
                     f"{_by_condition(advised)}."
                 )
             else:
-                # The model is a choice, no assumption: say what depends on it.
+                # The model is a choice, not an assumption: name the findings that depend on it.
                 yield f"Which strategy to choose depends on the model: {_by_condition(advised)}."
 
 

@@ -316,7 +316,7 @@ class Comparison:
 
     @cached_property
     def reference(self) -> Row | None:
-        """The row that the others are compared with: a bill that is possible.
+        """The row that the others are compared with: one whose cost a user can have.
 
         The first that applies: ``as_recorded``; ``keep_all``, if it always fits the window; the
         client of the model's provider; the first usable strategy of the experiment that no choice

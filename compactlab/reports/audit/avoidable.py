@@ -78,7 +78,7 @@ def longer(entries: Iterable[AuditedFile]) -> Longer | None:
 
 
 def read_again(found: Rereads) -> Iterator[str]:
-    """Say what was read again after compactions, compared with the usual amount."""
+    """State the repeated reads after compactions, compared with the usual number."""
     if not found.compactions:
         return
     cost = "" if found.cost is None else f" (${dollars(found.cost)} to send once)"
@@ -92,7 +92,7 @@ def read_again(found: Rereads) -> Iterator[str]:
 
 
 def advice(entries: Sequence[AuditedFile]) -> Iterator[str]:
-    """Say what the longer lifetime would have changed."""
+    """State the effect that the longer lifetime would have had."""
     hour = longer(entries)
     if hour is None:
         return

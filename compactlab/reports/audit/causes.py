@@ -152,7 +152,7 @@ _LEAST = 0.01
 
 
 def headline(entries: Sequence[AuditedFile]) -> list[str]:
-    """Say what the input of some sessions cost, by cause."""
+    """State the cost of the input of some sessions, by cause."""
     totals = by_cause(shares(entries))
     priced = [entry for entry in entries if entry.audited.recorded.cost is not None]
     if not priced:
@@ -192,7 +192,7 @@ def _parts(read: float, causes: Mapping[str, float]) -> tuple[float, str]:
 
 
 def remarks(ledger: Ledger) -> list[str]:
-    """What a reader of the figures must know and cannot see in them."""
+    """Remarks that a reader of the figures needs and cannot see in them."""
     sentences = [*of_models(ledger.spending, ledger.unexplained)]
     if ledger.repeated:
         sentences.append(

@@ -190,7 +190,7 @@ def compacted(ledger: Ledger) -> Iterator[Block]:
 
 
 def _switched(thrash: Thrash) -> Iterator[str]:
-    """Say how many compactions stand where the model or its effort was changed, if any."""
+    """State the number of compactions at a change of the model or its effort, if any."""
     for what in ("model", "effort"):
         if found := thrash.switches(what):
             sizes = sorted(each.before for each in found if each.before)
@@ -202,7 +202,7 @@ def _switched(thrash: Thrash) -> Iterator[str]:
 
 
 def _flushed(thrash: Thrash) -> Iterator[Block]:
-    """Say how many turns the memory was written down in, if any."""
+    """State the number of turns that wrote memory, if any."""
     if thrash.flushes:
         turns, calls = len(thrash.flushes), sum(map(len, thrash.flushes))
         per = turns / len(thrash.compactions)

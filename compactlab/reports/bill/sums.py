@@ -33,7 +33,7 @@ _NAME = 40
 
 @dataclass(frozen=True)
 class Sums:
-    """The spending, and what was unreadable; without forecasts and causes."""
+    """The spending, and unreadable files; without forecasts and causes."""
 
     spending: Spending  # as in a :class:`~compactlab.reports.audit.ledger.Ledger`
     passed_over: Mapping[str, int]
@@ -44,7 +44,7 @@ class Sums:
 
     @property
     def remarks(self) -> list[str]:
-        """What a reader of the figures must know and cannot see in them."""
+        """Remarks that a reader of the figures needs and cannot see in them."""
         return [
             *of_models(self.spending, self.unexplained),
             *skipped(self.passed_over),

@@ -57,7 +57,7 @@ class Fact:
 
     @property
     def aside(self) -> str:
-        """Its statement, and what remains of it, if anything."""
+        """Its statement, and its remains, if any."""
         gone = self.state == _STATES["lost"]
         return self.statement if gone else f"{self.statement} ({self.state})"
 

@@ -18,7 +18,7 @@ _NEEDED = {
 
 
 def bounds(comparison: Comparison) -> Iterator[str]:
-    """Say what the bounds cost and recall, and what is unknown without the missing ones."""
+    """State cost and recall of the bounds, and the findings that missing ones leave unknown."""
     if told := [_told(comparison, row) for row in comparison.beside]:
         yield f"Bounds: {listed(told)}."
     for bound, reason in comparison.unknown.items() if comparison.rows else ():

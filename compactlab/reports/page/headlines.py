@@ -14,7 +14,7 @@ from compactlab.reports.page.picks import cost, missed, of_usable
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import MINUS, counted, dollars, enumerated, show
 
-# A strategy stands out if it costs so many times another one that recalls no less.
+# A strategy stands out if its cost is at least this multiple of that of one with no less recall.
 MUCH = 1.25
 # Up to this many strategies with the same recall are named.
 _NAMED = 2
@@ -65,7 +65,7 @@ def headlines(advice: Advice) -> list[Headline]:
     for headline in found:
         by_spec.setdefault(headline.row.spec, headline)
     first = list(by_spec.values())
-    # The waste is what a reader can act on: it is not cut off.
+    # A reader can act on the waste, so it is not cut off.
     return first if len(first) <= 3 else [*first[:2], first[-1]]
 
 

@@ -106,7 +106,7 @@ def passed_over(results: Results) -> str:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """What a reader of this table must know and cannot see in it."""
+    """Remarks that a reader of this table needs and cannot see in it."""
     return [
         *_missing(comparison),
         *inferred_models(comparison),

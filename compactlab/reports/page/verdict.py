@@ -25,7 +25,7 @@ _LISTED = 4
 
 
 def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
-    """Say what a comparison shows; about other conversations only what is significant.
+    """State the findings of a comparison; about other conversations only significant ones.
 
     The advice is computed if it is not given.
     """
@@ -34,7 +34,7 @@ def verdict(comparison: Comparison, advice: Advice | None = None) -> list[str]:
 
 
 def certainty(advice: Advice) -> list[str]:
-    """State what is certain, what is not, and what would make it certain."""
+    """State which findings are certain, which are not, and how many conversations these need."""
     if not advice.comparison.rows:
         return ["There is nothing to compare: no strategy succeeded on any conversation."]
     return list(_Verdict(advice.comparison, advice).answer())
@@ -46,7 +46,7 @@ def reasons(advice: Advice) -> list[str]:
 
 
 def tokens_and_money(comparison: Comparison) -> Iterator[str]:
-    """Say what a sliding window saves in tokens and in money, if both are known."""
+    """State the saving of a sliding window in tokens and in money, if both are known."""
     other, slid = comparison.reference, comparison.row("sliding_window")
     if other is None or slid is None or slid is other or not other.value("cost_usd"):
         return
@@ -69,7 +69,7 @@ def tokens_and_money(comparison: Comparison) -> Iterator[str]:
 
 
 def recorded(comparison: Comparison) -> Iterator[str]:
-    """Say what the recorded usage costs, and how far the replay deviates from it."""
+    """State the cost of the recorded usage, and the replay's deviation from it."""
     row, log = comparison.row("as_recorded"), comparison.recorded_bill
     if row is None or log is None:
         return
@@ -298,7 +298,7 @@ class _Verdict:
         return f" Add --seeds {ceil(advice.needed * seeds / advice.conversations)}."
 
     def no_null(self) -> str:
-        """Say that no control shows what forgetting looks like."""
+        """Say that no control without memory was replayed."""
         null = self.comparison.row("keep_none")
         if null is None or null.recall is None:
             return "keep_none is not compared, so nothing shows what forgetting looks like"

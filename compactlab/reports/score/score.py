@@ -1,4 +1,4 @@
-"""Score of a context that another product compacted: what it still holds of a conversation."""
+"""Score of a context that another product compacted: the facts of a conversation that it keeps."""
 
 from __future__ import annotations
 

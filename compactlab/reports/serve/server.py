@@ -112,8 +112,8 @@ class Server(ThreadingHTTPServer):
     ) -> bool | None:
         """Start a job with a transcript that ``read`` writes to a file; None if one is running.
 
-        False if the upload broke off, as it does soon after a call of ``end``. If ``log`` is given,
-        it is used instead.
+        False if the upload broke off, for example after a call of ``end``. If ``log`` is given, it
+        is used instead.
         """
         if not self._lock.acquire(blocking=False):
             return None
@@ -247,7 +247,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Read the body into a file that only this user can read."""
         with path.open("xb") as file:
             while length and not upload.ended:
-                # Read only what has arrived: whoever stops the upload is waiting.
+                # Read only available bytes, because a caller of ``end`` waits.
                 piece = self.rfile.read1(min(length, _CHUNK))
                 if not piece:
                     break

@@ -120,8 +120,8 @@ class Domain:
     words: Mapping[str, tuple[str, ...]]
     # Words that distinguish things of the same name, at least sixteen: "billing", "freight".
     areas: tuple[str, ...]
-    # What facts are about, by type of fact: the name of a thing and the template of its value (see
-    # `value`). The key consists of area and thing.
+    # Subjects of facts by type: the name of a thing and the template of its value (see `value`).
+    # The key consists of area and thing.
     things: Mapping[FactType, Mapping[str, str]]
     # Weights of the types of facts. Demands and prohibitions are balanced.
     kinds: Mapping[FactType, float]

@@ -163,7 +163,7 @@ def _markable(part: Part) -> bool:
 
 
 def _markable_system(prompt: Prompt, blocks: int) -> int:
-    """Return the last markable block among the first so many system blocks; -1 if there is none."""
+    """Return the last markable block among a number of first system blocks; -1 if there is none."""
     system = prompt.view.system
     while blocks and not _markable(system[blocks - 1]):
         blocks -= 1

@@ -133,7 +133,7 @@ class _Units(Cache):
         return Lookup(read, missed=ascending(read, *missed) if missed else ())
 
     def _answered(self, prompt: Prompt, name: _Name, tokens: int) -> _End:
-        """Return the end of the known part of a prompt, of which so many tokens were sent before.
+        """Return the end of the known part of a prompt, given the number of tokens sent before.
 
         A following answer to the sent prompt is included, and stored.
         """

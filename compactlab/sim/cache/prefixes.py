@@ -84,7 +84,7 @@ class Prefixes:
         self._requests = self._size = 0
 
     def send(self, request: Request) -> Lengths:
-        """Look up a prompt, store it, and evict what is too old or too much."""
+        """Look up a prompt, store it, and evict nodes that are too old or exceed the capacity."""
         prompt, at = request.prompt, request.at
         self._salt.take(request.settings, prompt)
         name = self.name = self._salt.names(prompt)

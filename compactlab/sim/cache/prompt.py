@@ -24,7 +24,7 @@ _BASE = 0x9E3779B97F4A7C1
 _powers = [1]
 # Factors for moving a sum of blocks; the inverse is expensive to compute.
 _shift = lru_cache(maxsize=4096)(partial(pow, _BASE, mod=PRIME))
-# Up to so many blocks, a new sum is as fast as moving the old one.
+# Up to this many blocks, a new sum is as fast as moving the old one.
 _MANY = 50
 
 # Name of a system part with the client's content between system prompt and messages (project files,

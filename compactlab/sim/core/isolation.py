@@ -1,7 +1,7 @@
 """Runs foreign code in a separate process.
 
-Whatever the code does (raise, exit, crash, hang, change folder, close files, patch modules, print,
-use all memory), this process continues and reports the outcome.
+If the code raises, exits, crashes, hangs, changes folder, closes files, patches modules, prints or
+uses all memory, this process continues and reports the outcome.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _START = "from compactlab.sim.core.isolation import _started; _started()"
 class Outcome(Generic[T]):
     """The outcome of work in a separate process."""
 
-    value: T | None  # what the work returned; None if nothing came back
+    value: T | None  # the result of the work; None without a result
     fault: str = ""  # the error; "" if there is a value
     printed: str = ""  # the start of standard output and standard error
     refused: bool = False  # whether the fault is an error of compactlab's own

@@ -116,7 +116,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def cache_write(self) -> int:
-        """Tokens written to the cache, whatever the lifetime."""
+        """Tokens written to the cache, for any lifetime."""
         return self.cache_write_5m + self.cache_write_1h
 
     @property

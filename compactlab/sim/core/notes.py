@@ -114,7 +114,7 @@ def ranked(query: str, texts: Sequence[str]) -> list[int]:
 
 
 def relevance(query: str, texts: Sequence[str]) -> list[float]:
-    """Return the score of each text for a query, as :func:`ranked` has it; 0 for no word in common.
+    """Return the BM25 score of each text for a query, see :func:`ranked`; 0 without a common word.
 
     Examples
     --------

@@ -38,7 +38,7 @@ _VOCABULARIES = {
         "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
     ),
 }
-# Texts are counted in pieces of so many characters: tiktoken's splitting overflows its stack on a
+# Texts are counted in pieces of this many characters: tiktoken's splitting overflows its stack on a
 # megabyte of blanks. Each boundary may add a token.
 _PIECE = 100_000
 # After a line end, a token only continues with a blank or a slash. So the tokens of a text are

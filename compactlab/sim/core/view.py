@@ -1,4 +1,4 @@
-"""Views: what the model would be sent, its messages, and the phases of a session."""
+"""Views (possible prompts), their messages, and the phases of a session."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Buffer:
         return sums
 
     def branch(self, length: int, items: Iterable[Message]) -> Buffer:
-        """Return a buffer with the first so many items and then others; known sums are kept."""
+        """Return a buffer with a number of first items and then others; known sums are kept."""
         sums = {weight: known[: length + 1] for weight, known in self.sums.items()}
         return Buffer([*self.items[:length], *items], sums, stem=(self.mark, length))
 
@@ -318,7 +318,7 @@ class Messages(Sequence[Message]):
 
 
 class View(msgspec.Struct, frozen=True):
-    """System blocks and messages: what the model would be sent.
+    """System blocks and messages: a possible prompt.
 
     Parameters
     ----------

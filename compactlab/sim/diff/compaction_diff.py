@@ -1,4 +1,4 @@
-"""A compaction before and after: what stayed, what was cut, and which facts were lost.
+"""A compaction before and after: kept and cut messages, and lost facts.
 
 The side before is the prompt that would have been sent without the compaction: the last prompt plus
 the new messages. The side after is the prompt that was sent.

@@ -235,7 +235,7 @@ class ForwardNeeds:
         return (1 << self._left[min(call, len(self._left) - 1)]) - 1
 
     def wanted(self, answer: str, ahead: int) -> Sequence[int]:
-        """Return the numbers of the words that the next so many actions from a call on use."""
+        """Return the numbers of the words that a number of actions from a call on use."""
         numbers, _ = self._wanted[answer]
         return numbers[: self.sizes(answer)[self._ahead.index(ahead)]]
 

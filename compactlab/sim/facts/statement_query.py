@@ -1,4 +1,4 @@
-"""Decides what a statement says about a fact: which value belongs to which key, and how."""
+"""Decides how a statement relates to a fact: which value belongs to which key, and how."""
 
 from __future__ import annotations
 
@@ -227,8 +227,8 @@ class StatementQuery:
     ) -> Iterator[tuple[int, int]]:
         """Find long values whose words are all in one segment; the verb may separate them."""
         for value in values:
-            for place in range(len(self.segments) if len(value) > 1 else 0):
-                here = [n for n, of in enumerate(self.of) if of == place]
+            for index in range(len(self.segments) if len(value) > 1 else 0):
+                here = [n for n, of in enumerate(self.of) if of == index]
                 found = [
                     next((n for n in here if alike(word, self.flat[n], shared)), -1)
                     for word in value

@@ -110,11 +110,11 @@ def _same(new: int, last: int) -> int:
 
 
 class Tracker:
-    """The states of facts in a prompt that is moved from call to call.
+    """The states of facts in a prompt, updated from call to call.
 
     Examples
     --------
-    A prompt says nothing before it is moved.
+    A prompt has no facts before the first update.
 
     >>> from compactlab.sim.core.conversation import Conversation
     >>> from compactlab.sim.facts.ledger import ledger_of

@@ -64,7 +64,7 @@ def write_spike_max(data: RunData) -> float | None:
 def write_spike_ratio(data: RunData) -> float | None:
     """Ratio of the cache-miss tokens of a compaction's call to those of the five calls before.
 
-    The cache-miss tokens divided by the median of ``write_spike``; left out if the median is 0.
+    The cache-miss tokens divided by the median in ``write_spike``, if that is not 0.
     """
     return _median([peak / base for peak, base in data.spikes if base])
 

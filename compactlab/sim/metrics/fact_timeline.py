@@ -35,7 +35,7 @@ class Age(NamedTuple):
 
 @dataclass(frozen=True)
 class Ages:
-    """The recent facts at each of some calls.
+    """The recent facts at several calls.
 
     Examples
     --------
@@ -105,9 +105,9 @@ class _Walk:
         self._facts = (1 << len(ledger.facts)) - 1
         # The bits of origins that only state a fact together.
         self._pieces = {
-            place: number
+            index: number
             for number, (first, length) in ledger.wholes.items()
-            for place in range(first, first + length)
+            for index in range(first, first + length)
         }
         self._known = 0
         self.turn(_Path())

@@ -20,7 +20,7 @@ _AHEAD = (
 
 @metric("share", "higher", _SUMMED, _SLIPSTREAM, members=_AHEAD)
 def forward_need(data: RunData, actions: int = 5) -> float | None:
-    """Share of the words that the next {}, and that had appeared, in context.
+    """Share in context of the words that had appeared and that the next {}.
 
     For each call of the script: the *words* (see below) that had appeared before the call and that
     the next recorded actions use (this call's answer and later ones; the name has their number,

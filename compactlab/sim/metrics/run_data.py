@@ -190,7 +190,7 @@ class RunData:
         return self.prices(call.model, call.time, call.usage.prompt)
 
     def prices(self, model: str, time: float, prompt: int) -> Charge:
-        """The prices of a model at a date, for a prompt of so many tokens."""
+        """The prices of a model at a date, for a prompt of some size in tokens."""
         sheet = self._sheets.get(model)
         if sheet is None:
             sheet = self._sheets[model] = prices_of(self.model(model))

@@ -89,7 +89,7 @@ class Model:
     tokenizer
         The tokenizer that counts its tokens.
     price
-        ``provider/model`` in genai-prices; "" if its prices stand elsewhere, or are not known.
+        ``provider/model`` in genai-prices; "" if its prices are elsewhere, or not known.
     policy
         The cache policy of its provider; None if it is not implemented.
     provider
@@ -101,8 +101,7 @@ class Model:
     prices
         Its prices, if they were given by hand.
     promised
-        The day until which its provider promises a promotional price, without saying what comes
-        then; "" if none is known.
+        The last day of a promotional price whose successor is not announced; "" if none is known.
     servers
         The GPUs that it runs on, if they are paid by time and not by token.
     storage

@@ -94,7 +94,7 @@ class Tiers:
     then: Tiers | None = None  # those after that
 
     def rates(self, time: float, prompt: int) -> Rates:
-        """Return the rates of a request with so many prompt tokens.
+        """Return the rates of a request with this many prompt tokens.
 
         Examples
         --------

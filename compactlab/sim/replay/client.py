@@ -28,7 +28,7 @@ _POOLED = 5
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Frequencies after a gap of so many seconds or more, up to the next step."""
+    """Frequencies after a gap of at least this many seconds, up to the next step."""
 
     after: float
     calls: int = 0

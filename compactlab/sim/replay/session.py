@@ -39,7 +39,7 @@ def loses(before: Messages, after: Messages) -> bool:
             if part.text in texts or part.kind in _SHORTENED:
                 doubtful.append((message, part))
             elif once or not after.holds(message):
-                return True  # the usual case: nothing of the removed message is left
+                return True  # the usual case: the removed message is completely gone
     missing = _missing(doubtful, come) if doubtful else ()
     return any(once or not after.holds(message) for message in missing)
 

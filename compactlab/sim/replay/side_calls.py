@@ -261,7 +261,7 @@ class Outbox:
         self._fetching = tuple(p for p in self.parts if type(p).fetch is not Strategy.fetch)
 
     def look(self, host: Host) -> tuple[tuple[Message, ...], Outside]:
-        """Return what is new since the last look."""
+        """Return new content since the last look."""
         side = self.side
         stored, broken = self._stored(host) if self._fetching else ((), ())
         if not (side.turns or len(host.memory) > self._notes or stored or broken):
@@ -281,7 +281,7 @@ class Outbox:
         self._created.append(message)
 
     def taken(self) -> tuple[tuple[Message, ...], Outside]:
-        """Return what is new since it was last taken."""
+        """Return new content since it was last taken."""
         created, outside = tuple(self._created), self._outside
         if created:
             self._created = []

@@ -268,7 +268,7 @@ class Front:
         return self._shrink(context, old, known - share)
 
     def _measured(self, context: Messages, end: int) -> bool:
-        """Whether so many messages were a whole prompt, with their present thinking."""
+        """Whether this number of messages was a whole prompt, with their present thinking."""
         bare = self._ends.get(context[end - 1].id)
         if bare is None:
             return False

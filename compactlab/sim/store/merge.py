@@ -107,7 +107,7 @@ def _differences(stores: Sequence[Store], manifests: Sequence[Mapping[str, Any]]
                 has, has_not = _apart(one.get(name), other.get(name))
                 yield f"{name}: {first} has {has}, {store.folder} {has_not}"
         own, others = windows_of(one), windows_of(other)
-        if own != others and 0 in (*own, *others):  # neither tells the models' own windows
+        if own != others and 0 in (*own, *others):  # neither says which windows are the models' own
             yield f"window: {first} has {_short(own)}, {store.folder} {_short(others)}"
         for source, seed, key in _sources(other):
             if sources.setdefault((source, seed), key) != key:

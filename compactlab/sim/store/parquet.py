@@ -36,7 +36,7 @@ class Column:
     meaning: str  # with its unit
 
     def nothing(self, count: int) -> NDArray[Any]:
-        """Return so many zeros, empty texts or empty lists."""
+        """Return a number of zeros, empty texts or empty lists."""
         return self.array([{"text": "", "texts": ()}.get(self.type, 0)] * count)
 
     def array(self, values: Sequence[Any] | NDArray[Any]) -> NDArray[Any]:
@@ -212,8 +212,8 @@ def read(
 
     Returns
     -------
-    Each column over all files, and the number of rows of each file. A text that stands in many
-    rows is held once.
+    Each column over all files, and the number of rows of each file. A text in many rows is stored
+    once.
     """
     import duckdb
 

@@ -215,7 +215,7 @@ def _stretches(store: Store, runs: Content, name: str) -> _Stretches:
 _TEXTS = ("text", "texts")
 # Relative tolerance for floating-point sums, whose value depends on the order.
 _ROUNDING, _TINY = 1e-9, 1e-12
-# Opening the files takes longer than reading a column, so figures are read in batches of so many
+# Opening the files takes longer than reading a column, so figures are read in batches of this many
 # values (400 MB).
 _TOGETHER = 50_000_000
 

@@ -326,7 +326,7 @@ MESSAGES = Table(
 )
 
 
-# The table of compactions: what each removed, cost and saved.
+# The table of compactions: removed tokens, cost and saving of each.
 
 
 def _compactions_of(data: RunData) -> Columns:

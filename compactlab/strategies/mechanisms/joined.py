@@ -39,19 +39,19 @@ def pieces_of(message: Message, image: str | None = None) -> Iterator[Piece]:
 def spans_of(pieces: Sequence[Piece], first: int, last: int, length: int) -> tuple[Source, ...]:
     """Return the spans that remain if code units are kept at both ends of the joined text."""
     sources: list[Source] = []
-    for part, place, text, start in pieces:
+    for part, index, text, start in pieces:
         if part.type == "image" or not text:
             continue
         units = utf16_length(text)
         begins = min(max(first - start, 0), units)
         ends = min(max(start + units - (length - last), 0), units)
         if begins + ends >= units:
-            sources += _span(part, place, 0, -1)
+            sources += _span(part, index, 0, -1)
             continue
         if begins:
-            sources += _span(part, place, 0, _points(text, begins, up=False))
+            sources += _span(part, index, 0, _points(text, begins, up=False))
         if ends:
-            sources += _span(part, place, _points(text, units - ends, up=True), -1)
+            sources += _span(part, index, _points(text, units - ends, up=True), -1)
     return tuple(dict.fromkeys(sources))
 
 
@@ -92,14 +92,14 @@ def before_break(text: str, units: int, share: float) -> int:
     (8, 14)
     """
     line, found, _ = head(text, units + 1).rpartition("\n")
-    place = utf16_length(line)
-    return place if found and place > units * share else units
+    index = utf16_length(line)
+    return index if found and index > units * share else units
 
 
-def _span(part: Part, place: int, start: int, end: int) -> tuple[Source, ...]:
+def _span(part: Part, index: int, start: int, end: int) -> tuple[Source, ...]:
     """Return the source of a part's span; for a part that is not verbatim, all its sources."""
     plain = part.kind == "verbatim" and len(part.sources) == 1
-    return (Source(part.sources[0].id, place, start, end),) if plain else part.sources
+    return (Source(part.sources[0].id, index, start, end),) if plain else part.sources
 
 
 def _points(text: str, units: int, *, up: bool) -> int:

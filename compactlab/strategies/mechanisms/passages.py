@@ -35,7 +35,7 @@ def passages(messages: Iterable[Message], chars: int) -> Iterator[Passage]:
                 yield from _pieces(message, index, part, chars)
 
 
-def _pieces(message: Message, place: int, part: Part, chars: int) -> Iterator[Passage]:
+def _pieces(message: Message, index: int, part: Part, chars: int) -> Iterator[Passage]:
     text, start = part.text, 0
     while start < len(text):
         end = start + chars
@@ -43,5 +43,5 @@ def _pieces(message: Message, place: int, part: Part, chars: int) -> Iterator[Pa
             end = text.rfind("\n", start, end) + 1 or text.rfind(" ", start, end) + 1 or end
         piece = text[start:end]
         if piece.strip():
-            yield Passage(whole(piece), Source(message.id, place, start, min(end, len(text))))
+            yield Passage(whole(piece), Source(message.id, index, start, min(end, len(text))))
         start = end

@@ -80,7 +80,7 @@ def is_silent_start(text: str | None) -> bool:
 
 
 def heard(text: str, version: Version) -> str:
-    """Return what the user sees of an answer: nothing, the text, or the text without the token.
+    """Return the visible part of an answer: nothing, the text, or the text without the token.
 
     An answer interrupted within the token is not shown by later versions either, because streaming
     withholds it. In 2026.9.6 nothing of a flush is delivered.

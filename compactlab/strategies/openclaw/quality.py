@@ -90,7 +90,7 @@ class Facts:
 
     identifiers: Sequence[str] = ()
     ask: str = ""  # the latest request
-    retained: bool = False  # whether it stands in the part of a turn that is kept
+    retained: bool = False  # whether the kept part of a turn has it
     unresolved: str = ""  # a request that goes on after the compaction
 
     @property
@@ -151,7 +151,7 @@ def audit(
     facts
         What must be there.
     prefix
-        The summary of the first part of a turn, if the latest request stands in it.
+        The summary of the first part of a turn, if the latest request is in it.
     """
     reasons, lines, texts = list[str](), set(_lines(body)), [_lines(text) for text in written]
     for heading in HEADINGS:
@@ -183,7 +183,7 @@ def _marks_pending(prefix: str, facts: Facts) -> bool:
 
 
 def _front(text: str, units: int) -> str:
-    """Return the beginning of a text that has so many code units at most; no character is split."""
+    """Return the beginning of a text, cut to a number of code units; no character is split."""
     begins = head(text, units)
     whole = begins != text[: len(begins)]
     return begins[:-1] if whole else begins
@@ -394,7 +394,7 @@ class Suffix:
 def finalised(
     body: str, suffix: Suffix, most: int, facts: Facts | None = None, audited: str = ""
 ) -> Final:
-    """Cut a summary and what is appended to it to a length: ``budgetCompactionSummary``.
+    """Cut a summary and its appended text to a length: ``budgetCompactionSummary``.
 
     Parameters
     ----------

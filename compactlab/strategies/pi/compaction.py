@@ -288,7 +288,7 @@ def _is_summary(messages: Messages, notes: dict[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class AutoCompact(OnPi):
-    """Summarise what is older than the tail once the context has grown into the reserve.
+    """Summarise all but the tail when the context grows into the reserve.
 
     pi's compaction (``@earendil-works/pi-coding-agent``, until 0.73.1 ``@mariozechner/...``), with
     OpenClaw's minimum for its reserve. Exact: token estimates, trigger, cut point, summarised and

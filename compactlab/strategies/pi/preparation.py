@@ -278,7 +278,7 @@ def find_cut_point(
     other = cuts[-1] if exceeded and follows(version, "calls stay with large results") else cuts[0]
     cut = next((index for index in cuts if index >= crossing), other)
     if _is_recovery(entries[cut + 1 : end]):
-        # The system prompt, of so many estimated tokens, is the first entry of the session.
+        # The system prompt is the first entry of the session, with its estimated tokens.
         sizes = (estimate_pictured(entry.message) for entry in entries if entry.message)
         cut += exceeded or (front > 0 and front + sum(sizes) >= keep_recent_tokens)
     wide = follows(version, "all roles count")

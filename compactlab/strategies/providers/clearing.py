@@ -211,14 +211,14 @@ def _edits(use: _Use, rule: ClearToolResults) -> Iterator[tuple[int, int, _Edit]
         yield use.call_message, use.call, _clear_input
 
 
-def _clear_result(message: Message, place: int, placeholder: str) -> Message:
-    return with_stubs(message, lambda other, _: placeholder if other == place else None)
+def _clear_result(message: Message, index: int, placeholder: str) -> Message:
+    return with_stubs(message, lambda other, _: placeholder if other == index else None)
 
 
-def _clear_input(message: Message, place: int, _: str) -> Message:
+def _clear_input(message: Message, index: int, _: str) -> Message:
     parts = list(message.parts)
-    call = parts[place]
-    parts[place] = msgspec.structs.replace(call, text="{}", kind=changed_to("stub", call))
+    call = parts[index]
+    parts[index] = msgspec.structs.replace(call, text="{}", kind=changed_to("stub", call))
     return msgspec.structs.replace(message, parts=tuple(parts))
 
 

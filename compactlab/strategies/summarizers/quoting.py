@@ -39,8 +39,8 @@ from compactlab.strategies.summarizers.writer import Bound, Unbound
 
 # LexRank: quote the sentences and lines that are most similar to the others. It is extractive and
 # needs no model: nothing is paraphrased, so every line of the summary has an exact source. It does
-# not show a real agent's costs. It shows what remains of a conversation if the most central lines
-# are copied.
+# not show a real agent's costs. It shows the content of a conversation that remains if the most
+# central lines are copied.
 
 _DAMPING = 0.85  # Erkan and Radev 2004, section 3.2: between 0.8 and 0.9
 _ROUNDS = 100  # 0.85 ** 100 = 9e-8, too small to change the order of two units
