@@ -12,7 +12,7 @@ from tests.sim.facts.pairs.pairs import CLASSES, STATES, Pair, read, real
 
 HALVES = ("dev", "test")
 of_both = pytest.mark.parametrize("half", HALVES)
-of_all = pytest.mark.parametrize("half", (*HALVES, "dev2"))
+of_all = pytest.mark.parametrize("half", [*HALVES, "dev2"])
 
 
 @of_both

@@ -1,7 +1,7 @@
 """How well statements are read: the share of labelled pairs whose state is found, by class.
 
-Rules were made on all three halves, on `test.toml` only after it had judged earlier ones; the figures
-stand in docs/dev/measured.md.
+Rules were made on all three halves, on `test.toml` only after it had judged earlier ones; the
+figures stand in docs/dev/measured.md.
 """
 
 from __future__ import annotations
