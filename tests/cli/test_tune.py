@@ -11,7 +11,7 @@ from inline_snapshot.extra import raises
 
 import compactlab as package
 from tests.cli.conftest import called
-from tests.recordings import CALM, claude_code
+from tests.recordings import CALM, claude_code, codex
 
 # Two short talks whose prompts grow to some 44,000 tokens.
 TALKS = "research_assistant(turns=2, tokens=24000)"
@@ -69,6 +69,21 @@ def test_sessions_that_never_grow_large_are_told(compactlab, tmp_path):
     done = compactlab("tune", *args, "-o", tmp_path / "out")
     assert done.code == 0, done.said
     assert "1 session more never reach the smallest trigger: no setting changes them" in done.out
+
+
+def test_a_window_without_a_price_does_not_stop_the_others(compactlab, tmp_path):
+    grown = [*CALM, (60, 30_900, 90_000, True)]
+    codex(tmp_path / "logs" / "unpriced.jsonl", grown, "gpt-5.3-codex-spark")
+    args = (tmp_path / "logs", "--over", "trigger=60000", "--no-controls", "--jobs", 1)
+    left = "window 128,000 tokens: no session could be replayed under all settings; no price is"
+    done = compactlab("tune", *args, "-o", tmp_path / "alone")
+    assert (done.code, left in done.err) == (2, True), done.said
+    claude_code(tmp_path / "logs" / "priced.jsonl", grown)
+    done = compactlab("tune", *args, "-o", tmp_path / "out")
+    assert done.code == 1, done.said
+    assert "claude_code, window 200,000 tokens" in done.out
+    assert f"Left out: {left}" in done.out
+    assert left in done.err
 
 
 @pytest.mark.parametrize(

@@ -147,7 +147,7 @@ def page(found: TuningResult) -> Document:
 def _scope(found: TuningResult) -> Iterator[Block]:
     lines = [_of_window(each) for each in found.selections]
     yield sentences(lines, "quiet")
-    yield sentences([f"Not read: {name(failure)}" for failure in found.failures], "bad")
+    yield sentences([f"Left out: {name(failure)}" for failure in found.failures], "bad")
 
 
 def _of_window(selection: Selection) -> str:

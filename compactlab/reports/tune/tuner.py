@@ -38,6 +38,12 @@ METRICS = (
 )
 TABLES = ("calls", "lags")
 
+
+
+class UnreplayedError(UsageError):
+    """No session of a window could be replayed under all settings."""
+
+
 Say = Callable[[str], object]
 """Called with progress messages."""
 Watch = Callable[[Sequence[Shard]], Callable[[Done], object]]
@@ -140,9 +146,8 @@ class Tuner:
         compared = comparisons(results)
         if not compared or not compared[0].cases:
             reasons = dict.fromkeys(run.error for run in results.failed if run.error)
-            raise UsageError(
-                "\n  ".join(["no session could be replayed under all settings", *reasons])
-            )
+            said = ["no session could be replayed under all settings", *reasons]
+            raise UnreplayedError("\n  ".join(said))
         return max(compared, key=lambda each: len(each.cases))
 
     def _with_controls(self, tuned: Tuned) -> Tuned:
@@ -210,7 +215,10 @@ def tune_all(
     step: Callable[[int], object] = lambda number: None,
     timeout: float | None = None,
 ) -> TuningResult:
-    """Survey the sources, and tune strategies over those of each window."""
+    """Survey the sources, and tune strategies over those of each window.
+
+    A window whose sessions all fail, such as under a model without a price, is left out.
+    """
     began = time.monotonic()
     every, failures = survey(planned, search, narrowed, step)
     chosen = selections(every, search)
@@ -225,9 +233,18 @@ def tune_all(
             )
             for each in chosen
         ]  # fmt: skip
-        tuned = tuple(found for tuner in tuners for found in tuner.tune())
+        tuned: list[Tuned] = []
+        for tuner in tuners:
+            try:
+                tuned += tuner.tune()
+            except UnreplayedError as error:
+                chosen.remove(tuner.selection)
+                why = str(error).replace("\n  ", "; ")
+                failures.append(f"window {tuner.selection.window:,} tokens: {why}")
+        if not chosen:
+            raise UsageError("\n".join(failures))
     return TuningResult(
-        tuned,
+        tuple(tuned),
         tuple(chosen),
         len(every),
         tuple(failures),
