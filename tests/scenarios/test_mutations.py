@@ -20,7 +20,8 @@ from compactlab.sim.core.errors import InputError
 from tests.cli.conftest import called
 from tests.corpus.stories import records_of
 
-STORIES = records_of("anything")
+WORDS = records_of("words")
+STORIES = WORDS | records_of("anything")
 
 NUMBERS = st.integers(-5, 10**30) | st.floats(allow_nan=False, allow_infinity=False)
 LEAVES = st.none() | st.booleans() | NUMBERS | st.text(max_size=5) | st.just("u")
@@ -63,7 +64,8 @@ READERS = {each.name: each for each in transcripts.FORMATS if each.name not in _
 
 
 def test_there_is_a_story_in_every_format(tmp_path: Path) -> None:
-    assert STORIES.keys() == READERS.keys()
+    told = "tests/corpus/stories/words.txt has a good file of every format, under the format's name"
+    assert WORDS.keys() == READERS.keys(), told
     for format, story in STORIES.items():
         path = tmp_path / "story.jsonl"
         path.write_text("".join(json.dumps(record) + "\n" for record in story))

@@ -16,13 +16,13 @@ from compactlab.sim.cache import (
     Deepseek,
     Explicit,
     Gemini,
-    NoCache,
     OpenaiEndings,
     OpenaiGrid,
     Paged,
     Xai,
 )
 from compactlab.sim.cache.causes import CAUSES
+from compactlab.sim.cache.prefixes import Automatic
 from compactlab.sim.core.view import View
 from tests.sim.drawn import QUICK, Client, Request, billed, growing, model_under, requests
 from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
@@ -31,7 +31,9 @@ from tests.sim.test_deepseek import POLICIES_DRAWN as DEEPSEEK
 from tests.sim.test_explicit import POLICIES_DRAWN as EXPLICIT
 from tests.sim.test_openai_endings import POLICIES_DRAWN as ENDINGS
 
+BUILT_IN = POLICIES.built_in
 AUTOMATIC = {
+    **{name: st.just(each()) for name, each in BUILT_IN.items() if issubclass(each, Automatic)},
     "gemini": st.builds(
         Gemini, minimum=st.sampled_from([0, 500, 2048, 4096]), idle=st.sampled_from([60.0, 3600.0])
     ),
@@ -41,6 +43,7 @@ AUTOMATIC = {
     "xai": st.builds(Xai, idle=st.sampled_from([60.0, 600.0])),
 }
 DRAWN: dict[str, st.SearchStrategy[CachePolicy]] = {
+    **{name: st.just(each()) for name, each in BUILT_IN.items()},
     **AUTOMATIC,
     "anthropic": st.builds(
         Anthropic,
@@ -50,7 +53,6 @@ DRAWN: dict[str, st.SearchStrategy[CachePolicy]] = {
     ),
     "deepseek": DEEPSEEK,
     "explicit": EXPLICIT,
-    "none": st.just(NoCache()),
     "openai_endings": ENDINGS,
     "paged": st.builds(Paged, capacity=st.sampled_from([0, 160, 10_000])),
 }

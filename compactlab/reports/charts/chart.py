@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.reports.charts.catalogue import FORMS
+from compactlab.reports.charts.catalogue import FORMS, NAMES
 from compactlab.reports.charts.drawing import canvas, free_standing, svg, width_of
 from compactlab.reports.charts.kit import WIDTH, Sheet, Values
 from compactlab.reports.render.text import shorten
@@ -202,6 +202,8 @@ class Chart:
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
             raise ValueError(f"{self.name!r} is no name for a chart")
+        if self.kind and self.kind not in NAMES:
+            raise ValueError(f"{self.kind!r} is not among CHARTS of charts/catalogue.py: name it")
 
     def markup(self) -> str:
         """An SVG element in the page's colours and font; external text is escaped."""

@@ -83,6 +83,11 @@ def test_a_name_must_be_that_of_a_file_anywhere(name: str, chart: Chart) -> None
         Chart(name, "", "", chart.figure)
 
 
+def test_a_kind_without_a_name_is_refused_as_no_page_would_show_it(chart: Chart) -> None:
+    with pytest.raises(ValueError, match=r"'peaks' is not among CHARTS of charts/catalogue\.py"):
+        Chart("a", "", "", chart.figure, "peaks")
+
+
 def test_a_chart_that_cannot_be_written_leaves_nothing(
     chart: Chart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
