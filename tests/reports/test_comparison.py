@@ -1,12 +1,14 @@
 """Runs are put combined_by so that nobody is compared with what he did not run."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.aggregate import combined_by
-from compactlab.reports.analysis.comparison import Comparison, comparisons
+from compactlab.reports.analysis.columns import columns
+from compactlab.reports.analysis.comparison import JUDGING, Comparison, comparisons
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.notes import failures
 from compactlab.sim.metrics import METRICS
@@ -241,3 +243,14 @@ def test_verdicts_of_few_runs(make: Make, fail: Make, store: Store, told: Told) 
 def test_a_label_stands_for_its_spec(make: Make, store: Store) -> None:
     manifest: dict[str, Any] = {"strategies": {"turn_slice(turns=10)": "turn_slice"}}
     assert labels(only(store(make("turn_slice(turns=10)"), **manifest))) == ["turn_slice"]
+
+
+def test_few_metrics_that_were_named_are_columns_of_their_own(make: Make, store: Store) -> None:
+    def keys(*named: str) -> set[str]:
+        known = dict.fromkeys(JUDGING, 0.0) | dict.fromkeys(named, 3.0)
+        run = replace(make("keep_all()"), metrics=known)
+        return {each.key for each in columns(comparisons(store(run))[0])}
+
+    usual = keys()
+    assert keys("survival_cliff") - usual == {"survival_cliff"}
+    assert keys("survival_5", "survival_64k", "survival_cliff", "deletion_leak") == usual

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from compactlab.reports.analysis.aggregate import combined_by
-from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.analysis.comparison import JUDGING, Comparison, Row
 from compactlab.reports.render.text import show
 from compactlab.sim.metrics import METRICS
 
@@ -81,6 +81,7 @@ COLUMNS = tuple(
         ("flushed_compactions", 14),
     )
 )  # fmt: skip
+_MOST_NAMED = 3
 # Recall and recovery, in a table of their own if there is space.
 MEMORY = tuple(
     column(key)
@@ -96,6 +97,8 @@ MEMORY = tuple(
 
 def columns(comparison: Comparison, choice: Sequence[FigureColumn] = COLUMNS) -> list[FigureColumn]:
     """The columns with information: relative figures need a reference, shares a denominator."""
+    if choice is COLUMNS:
+        choice = (*COLUMNS, *_named(comparison))
     keys = {
         column.key
         for column in choice
@@ -107,6 +110,17 @@ def columns(comparison: Comparison, choice: Sequence[FigureColumn] = COLUMNS) ->
         titles["of_reference"] = f"{TIMES}{against(comparison)}"
     named = (replace(each, title=titles.get(each.key, each.title)) for each in choice)
     return [each for each in named if each.key in keys and each.key != comparison.headline]
+
+
+def _named(comparison: Comparison) -> list[FigureColumn]:
+    """Columns of other metrics, if only few were computed: those that ``run --metrics`` names."""
+    usual = {*JUDGING, *(each.key for each in COLUMNS)}
+    named = [
+        key
+        for key in METRICS
+        if key not in usual and any(row.figures[key] is not None for row in comparison.rows)
+    ]
+    return [column(key, 1) for key in named] if len(named) <= _MOST_NAMED else []
 
 
 def recall_head(comparison: Comparison) -> str:

@@ -39,15 +39,14 @@ METRICS = (
 TABLES = ("calls", "lags")
 
 
-
-class UnreplayedError(UsageError):
-    """No session of a window could be replayed under all settings."""
-
-
 Say = Callable[[str], object]
 """Called with progress messages."""
 Watch = Callable[[Sequence[Shard]], Callable[[Done], object]]
 """Called with the shards to run; returns a callback for every finished shard."""
+
+
+class UnreplayedError(UsageError):
+    """No session of a window could be replayed under all settings."""
 
 
 @dataclass
