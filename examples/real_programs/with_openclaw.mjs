@@ -352,7 +352,7 @@ async function answer(view) {
   const starts = view.messages.findIndex((m, n) => n >= end && m.role === "user" && !m.meta);
   const until = view.phase === "before_turn" && starts >= 0 ? starts : view.messages.length;
   const history = view.messages.slice(0, until);
-  if (!end) return changed(cut.flat());
+  if (!end && view.phase !== "on_overflow") return changed(cut.flat());
   const now = sessionOf(view, history);
   const said = view.messages.slice(until).filter((m) => m.role === "user" && !m.meta).map(whole).join("\n");
   let result;
