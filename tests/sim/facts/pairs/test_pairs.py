@@ -10,7 +10,7 @@ import pytest
 from compactlab.sim.core.conversation import FactType
 from tests.sim.facts.pairs.pairs import CLASSES, STATES, Pair, read, real
 
-HALVES = ("dev", "test")
+HALVES = ("dev", "test", "test2")
 of_both = pytest.mark.parametrize("half", HALVES)
 of_all = pytest.mark.parametrize("half", [*HALVES, "dev2"])
 

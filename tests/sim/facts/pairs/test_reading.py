@@ -1,7 +1,7 @@
 """How well statements are read: the share of labelled pairs whose state is found, by class.
 
-Rules were made on all three halves, on `test.toml` only after it had judged earlier ones; the
-figures stand in docs/dev/measured.md.
+Rules were made on all but `test2.toml`, which has judged them once; the figures stand in
+docs/dev/measured.md.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts import Tracker, ledger_of
 from tests.sim.facts.pairs.pairs import HERE, Pair, read, real
 
-HALVES = [name for name in ("dev", "test", "dev2") if (HERE / f"{name}.toml").exists()]
+HALVES = [name for name in ("dev", "test", "dev2", "test2") if (HERE / f"{name}.toml").exists()]
 REAL = [name for name in ("dev", "test") if (HERE / f"real_{name}.toml").exists()]
 
 
@@ -74,6 +74,7 @@ LEAST = {
     "dev": Bounds(0.92, 0.14, 0.05, 0.75),
     "test": Bounds(0.92, 0.15, 0.05, 0.75),
     "dev2": Bounds(0.86, 0.12, 0.18, 0.75),
+    "test2": Bounds(0.80, 0.26, 0.14, 0.50),
 }
 
 
