@@ -82,7 +82,7 @@ def cells(shown: str, scorer: str, strategy: str = "keep_all") -> list[str]:
 
 def test_each_request_is_one_sample_whichever_strategies_lead_to_it(probe: Probe) -> None:
     samples = exported(probe)
-    # Three questions: full, without and restated for keep_all; what the window leaves, and restated.
+    # Three questions: full, without and restated for keep_all; under the window, and restated.
     assert len({sample["id"] for sample in samples}) == len(samples) <= 3 * 5
     first = samples[0]
     assert first["input"][-1]["role"] == "user"
