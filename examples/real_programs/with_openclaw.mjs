@@ -220,7 +220,7 @@ function put(summary, all, [start, end]) {
     let pieces = one.pieces;
     if (place < 0 || place + one.lead.length + textOf(one).length > end) {
       const { text } = pieces[0];
-      place = one.lead ? -1 : summary.indexOf(text.slice(0, 40), start);
+      place = one.lead ? -1 : summary.indexOf(text.slice(0, 12), start);
       if (place < 0 || place >= end) continue;
       let length = 0;
       while (place + length < end && length < text.length && summary[place + length] === text[length]) length += 1;

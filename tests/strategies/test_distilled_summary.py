@@ -24,7 +24,14 @@ from compactlab.strategies.openclaw.distilled import _Files
 from compactlab.strategies.openclaw.flush import believed_prompt
 from compactlab.strategies.openclaw.guards import WriteGuard
 from compactlab.strategies.openclaw.pressure import history_pressure, prompt_pressure, tokens
-from compactlab.strategies.openclaw.quality import CUT_OFF, HEADINGS, MOST_CHARS, Facts, audit
+from compactlab.strategies.openclaw.quality import (
+    CUT_OFF,
+    HEADINGS,
+    MOST_CHARS,
+    Facts,
+    audit,
+    shown_ask,
+)
 from compactlab.strategies.pi.preparation import file_section, unframed
 from tests.strategies.conftest import NoteTaker
 
@@ -300,6 +307,15 @@ def test_the_request_that_goes_on_is_remembered_where_no_message_has_it_any_more
         replace(SMALL, keep_recent_tokens=1).compact(longer, now.host)
     assert asked[0].startswith("u1")
     assert asked == [asked[0]] * 2
+
+
+@pytest.mark.parametrize(("end", "length"), [("x", 800), ("\N{ROCKET}", 799)])
+def test_a_long_request_is_cut_in_its_middle_and_by_code_units(end: str, length: int) -> None:
+    """Of an odd rest the end has one more; half a character is left out."""
+    ask = "a" * 900 + end * 400 + "b" * 79
+    shown = shown_ask(ask, 800, "latest user request")
+    assert len(shown.encode("utf-16-le")) // 2 == length
+    assert shown.startswith("a" * 379 + "\n[... latest")
 
 
 def test_files_are_named_by_tools_of_other_agents_and_the_lists_are_short() -> None:

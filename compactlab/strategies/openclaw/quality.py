@@ -18,6 +18,7 @@ from functools import cached_property
 from typing import NamedTuple
 
 from compactlab.sim.core.tokens import utf16_length
+from compactlab.strategies.mechanisms.joined import ending
 from compactlab.strategies.mechanisms.text import BLANKS, as_json, head
 
 # Literals of the original, from its outputs.
@@ -81,7 +82,9 @@ def shown_ask(ask: str, most: int = ASK_CHARS, note: str = "split-turn ask conte
         return ask
     note = f"\n[... {note} truncated ...]\n"
     room = most - len(note)
-    return f"{_front(ask, room // 2)}{note}{ask[len(ask) - (room + 1) // 2 :]}"
+    rest = ending(ask, (room + 1) // 2)
+    rest = rest[1:] if "\udc00" <= rest[:1] <= "\udfff" else rest  # no half of a character
+    return f"{_front(ask, room // 2)}{note}{rest}"
 
 
 @dataclass(frozen=True)
