@@ -329,7 +329,12 @@ def _finish(results: Results, store: Store, form: str, *, opened: bool) -> None:
         _open(page)
     failed = results.failed
     if failed:
-        say(f"{len(failed)} of {len(results.runs)} runs failed; they are named above", err=True)
+        beside = sum(run.status != "ok" for run in results.bounds)
+        more = f" (and {beside} of bounds)" if beside else ""
+        say(
+            f"{len(failed)} of {len(results.runs)} runs failed{more}; they are named above",
+            err=True,
+        )
     if results.missing:
         say(f"{counted(results.missing, 'cell')} of the experiment have not been run", err=True)
     if failed or results.missing:

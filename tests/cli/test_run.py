@@ -232,7 +232,7 @@ def test_a_model_that_cannot_be_replayed_fails_its_rows(run, tmp_path, model, ad
     assert (done.code, failed.status, fine.status) == (1, "failed", "ok")
     assert advice in failed.error
     assert advice in " ".join(done.said.split())
-    assert "1 of 2 runs failed" in done.err
+    assert "1 of 2 runs failed (and 1 of bounds); they are named above" in done.err
 
 
 # ---------------------------------------------------------------------------- what cannot be read

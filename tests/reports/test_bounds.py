@@ -19,7 +19,7 @@ from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.page.brief import brief, brief_markdown
 from compactlab.reports.page.catalogue import as_csv, as_json
 from compactlab.reports.page.page import page
-from compactlab.reports.page.picks import shown
+from compactlab.reports.page.picks import WROTE, shown
 from compactlab.reports.page.verdict import verdict
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.store import Store as Folder
@@ -170,6 +170,14 @@ def test_the_dearest_row_is_the_cheapest_of_those_that_are_usable(make: Make, st
     runs = [make("keep_all()", FULL), over, make("s()", [(0, 1_900)] * 3, cut=[1], need=0.4)]
     roles = {row.spec: role for row, role in shown(Advice(only(store(*runs))))}
     assert roles["s()"] == snapshot("reference, cheapest of 1 usable, highest recall of 1 usable")
+
+
+def test_what_the_logs_client_does_comes_first_and_is_told(make: Make, store: Store) -> None:
+    runs = [make("s()", CUT, cut=[1]), make("claude_code()", DEARER, cut=[1])]
+    rows = shown(Advice(only(store(make("as_recorded()", FULL), *runs))))
+    labels = [row.label for row, _ in rows]
+    assert (labels[0], rows[0][1].split(", ")[-1]) == ("claude_code", WROTE)
+    assert not any(WROTE in role for _, role in rows[1:])
 
 
 @pytest.fixture

@@ -273,6 +273,11 @@ def test_a_fault_is_told_with_file_and_key(text: str, told: str, tmp_path: Path)
     assert told in str(caught.value)
 
 
+def test_a_model_is_not_taken_for_a_file_of_models() -> None:
+    with pytest.raises(InputError, match="the model of this name is --model"):
+        Catalogue.load("gpt-5-mini@none")
+
+
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     for path in (tmp_path / "none.toml", tmp_path):
         with pytest.raises(InputError, match="no file of models"):

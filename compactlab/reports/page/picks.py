@@ -10,6 +10,8 @@ from compactlab.reports.analysis.comparison import ENOUGH, Comparison, Row
 
 # The maximum number of rows, besides the user's own; up to FEW strategies are all shown.
 ROWS, FEW = 8, 20
+# The role of the rows of the clients that wrote the logs, which come first.
+WROTE = "the logs' client"
 # How many points of the Pareto front are shown.
 _STEPS = 3
 
@@ -21,9 +23,14 @@ def shown(advice: Advice) -> list[tuple[Row, str]]:
         roles = {row.spec: role for row, role in chosen}
         lines = (row for row in advice.comparison.lines if not row.bound)
         chosen = [(row, roles.get(row.spec, "")) for row in lines]
-    wrote = _clients(advice.comparison)
-    # A row of equal strategies has all their names.
-    return sorted(chosen, key=lambda each: wrote.isdisjoint(map(_word, each[0].label.split(", "))))
+    clients = _clients(advice.comparison)
+
+    def wrote(row: Row) -> bool:
+        # A row of equal strategies has all their names.
+        return not clients.isdisjoint(map(_word, row.label.split(", ")))
+
+    told = [(row, ", ".join(filter(None, (role, WROTE)))) for row, role in chosen if wrote(row)]
+    return told + [each for each in chosen if not wrote(each[0])]
 
 
 def _word(name: str) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from compactlab.sim.cache import POLICIES, CachePolicy
-from compactlab.sim.core.errors import ModelError, unknown
+from compactlab.sim.core.errors import InputError, ModelError, unknown
 from compactlab.sim.core.spec import snake_case
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.toml import parse_toml, read_toml
@@ -208,7 +208,14 @@ class Catalogue:
     @classmethod
     def load(cls, path: str | Path) -> Catalogue:
         """Return the built-in models and those of a file."""
-        return cls.of(read_toml(Path(path), "file of models"), str(path))
+        try:
+            tables = read_toml(Path(path), "file of models")
+        except InputError as error:
+            if str(path).partition("@")[0] not in built_in().models:
+                raise
+            text = f"{error.message}; the model of this name is --model"
+            raise InputError(text, str(path)) from None
+        return cls.of(tables, str(path))
 
     @classmethod
     def of(cls, tables: Mapping[str, Any], file: str = "") -> Catalogue:
