@@ -210,6 +210,7 @@ its prices in a file of your own: --models FILE\
 """)
 
 
+@pytest.mark.usefixtures("drawn")
 def test_a_run_under_ones_own_model_is_billed_by_its_prices(compactlab, process, own, tmp_path):
     """Also in workers, who are sent the models and have no file."""
     options = ("--strategies", "keep_all", "--models", own, "--seeds", 2)
@@ -301,6 +302,7 @@ def test_a_recording_that_names_such_a_model_is_replayed_and_audited(compactlab,
 # ---------------------------------------------------------------------------- several models
 
 
+@pytest.mark.usefixtures("drawn")
 def test_several_models_are_told_apart_everywhere(compactlab, tmp_path):
     out = tmp_path / "out"
     names = ["claude-opus-5", "claude-opus-5@none", "claude-opus-5+batch", "gpt-6.1-sol"]

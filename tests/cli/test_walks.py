@@ -215,8 +215,8 @@ def test_ones_own_strategy_and_a_frameworks_are_rows_of_a_table(user: User) -> N
     assert "try it: compactlab run" in new.out
     file = user.folder / "few_turns.py"
     source = file.read_text("utf-8")
-    assert "= 20\n" in source
-    file.write_text(source.replace("= 20\n", "= 2\n"), encoding="utf-8")
+    assert "= 0.8\n" in source
+    file.write_text(source.replace("= 0.8\n", "= 0.2\n"), encoding="utf-8")
     (user.folder / "framework.py").write_text(FRAMEWORK, encoding="utf-8")
     (user.folder / "trimmed.py").write_text(ADAPTER, encoding="utf-8")
     own = ("--strategies", "few_turns.py:FewTurns", "--strategies", "trimmed.py:Trimmed")
