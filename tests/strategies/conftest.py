@@ -50,6 +50,7 @@ def _tell(
     `u` a user, `m` a message that no person typed, `a` an answer, `c` one that calls a tool (`c3`:
     three calls), `r` the result of its next call, `o` a result of no call, `<2` a rewind to the 2nd
     message, `~` an hour in which nothing is said. Ids are letter and number: "uca" is u1, c2, a3.
+    `size` and `sizes` (by id, or by letter) are characters, of which four are about a token.
     """
     events: list[Event] = []
     ids = [""]
