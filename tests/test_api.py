@@ -264,7 +264,7 @@ def test_files_of_a_strategy_can_be_kept_in_a_folder(tmp_path: Path) -> None:
 
 def test_what_is_no_text_is_not_kept_in_a_folder(tmp_path: Path) -> None:
     folder = compactlab.Folder(tmp_path)
-    with pytest.raises(InputError, match="what is kept is no text"):
+    with pytest.raises(InputError, match="the content is not text"):
         folder["a"] = b"bytes"  # type: ignore[assignment]
     folder["half"] = "\ud800"
     assert dict(folder) == {"half": "?"}

@@ -223,7 +223,7 @@ class Auditor:
     "--since",
     type=click.DateTime(["%Y-%m-%d"]),
     metavar="DATE",
-    help="Count only calls from this day on, e.g. 2026-11-01.",
+    help="Count only calls since this day, e.g. 2026-11-01.",
 )
 @click.option(
     "--tz",
@@ -236,7 +236,7 @@ class Auditor:
     "--project",
     default="",
     metavar="NAME",
-    help="Count only sessions of one project: the folder in which the agent worked, or its name.",
+    help="Count only sessions of one project: its folder or its name.",
 )
 @click.option("--sums", is_flag=True, help="Only add up the cost, without explanations.")
 @setting_option("models_file")
@@ -303,7 +303,7 @@ def audit(
         if html:
             _write_page(bill.page(found), Path(html))
         if churn_out:
-            raise UsageError("no churn was measured: of no call it is known how its model caches")
+            raise UsageError("no churn was measured: the cache policy of every model is unknown")
         _end(found.failures, auditor)
         return
     from compactlab.reports.audit.report import page, report

@@ -17,7 +17,7 @@ from compactlab.cli.output import say
     type=Count(1),
     default=30,
     show_default=True,
-    help="How many conversations are drawn. The first dozen are extremes.",
+    help="Number of random conversations. The first dozen are extremes.",
 )
 @click.option(
     "--timeout",
@@ -25,7 +25,7 @@ from compactlab.cli.output import say
     default=60.0,
     show_default=True,
     metavar="SECONDS",
-    help="Seconds that each answer may take.",
+    help="Maximum seconds for each answer.",
 )
 def check_program(command: str, conversations: int, timeout: float) -> None:
     """Check whether a program can be a strategy.

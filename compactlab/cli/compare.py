@@ -90,7 +90,9 @@ def _matches(
         return within(first, others), []
     if not all(folders):
         odd = others[folders.index(False)]
-        raise UsageError(f"{odd} is no store; name only stores, and strategies with --strategies")
+        raise UsageError(
+            f"{odd} is not a store; name only stores, and strategies with --strategies"
+        )
     loaded = [opened(other) for other in others]
     one, *rest = zip(_titles([store, *others]), [first, *loaded], strict=True)
     differing = [text for other in rest for text in refuse_unlike(one, other, despite)]

@@ -43,8 +43,7 @@ from compactlab.sim.core.errors import UsageError
     "folder",
     type=click.Path(file_okay=False),
     metavar="DIR",
-    help="Also write the files that the strategy keeps into this folder, e.g. payloads of tool "
-    "results.",
+    help="Also write the strategy's files into this folder, e.g. payloads of tool results.",
 )
 @click.option("--call", type=Count(1), metavar="N", help="Show only this call, in full.")
 @click.option(

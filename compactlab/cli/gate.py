@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     "--metrics",
     multiple=True,
     metavar="NAME",
-    help="Keep this metric, or this family of metrics, instead of the usual ones. Repeatable. See "
+    help="Keep this metric or family of metrics instead of the usual ones. Repeatable. See "
     "compactlab list metrics.",
 )
 @click.option("--allow-failed", is_flag=True, help="Record runs that failed as failed.")
@@ -106,7 +106,7 @@ def _contents(snapshot: Baseline) -> str:
     default="baseline.json",
     show_default=True,
     metavar="FILE",
-    help="The file that compactlab baseline has written.",
+    help="A file of compactlab baseline.",
 )
 @file_option(
     "--rules",
@@ -163,7 +163,7 @@ def _check_apart(files: dict[str, Path], read: dict[str, str | None]) -> None:
     for form, path in files.items():
         other = taken.setdefault(path.absolute(), f"--{form}")
         if other != f"--{form}":
-            raise UsageError(f"--{form} would write over what {other} names: {path}")
+            raise UsageError(f"--{form} would overwrite the file of {other}: {path}")
 
 
 def _judged(folder: Path, baseline: Path, rules: Path | None) -> Verdict:

@@ -135,9 +135,7 @@ def setting_options(*names: str, **other: Any) -> Callable[[_Command], _Command]
     return decorate
 
 
-one_window = setting_option(
-    "window", multiple=False, help="Narrow the context window to so many tokens."
-)
+one_window = setting_option("window", multiple=False, help="Narrow the context window to N tokens.")
 
 
 def at_distance(results: Results, distance: int | None) -> Results:
@@ -199,7 +197,7 @@ def named_or_usual(paths: Sequence[str], client: str | None) -> list[str]:
     usual = here(client or "")
     if not usual:
         tried = listed([str(folder) for _, folder in places(client or "")])
-        raise UsageError(f"name a PATH: none of the usual folders is here ({tried})")
+        raise UsageError(f"name a PATH: none of the default folders exists ({tried})")
     for name, folder in usual:
         say(f"reading {folder} ({name})", err=True)
     return [str(folder) for _, folder in usual]

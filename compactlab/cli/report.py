@@ -30,7 +30,7 @@ def _inches(context: click.Context, option: click.Parameter, value: str | None) 
     found = re.fullmatch(r"(\d{1,5}(?:\.\d{1,5})?) ?(in|cm|mm|px)", value)
     if not found:
         raise click.BadParameter(
-            f"{value!r} is no length: write a number with in, cm, mm or px", context, option
+            f"{value!r} is not a length: write a number with in, cm, mm or px", context, option
         )
     inches = float(found[1]) * _INCHES[found[2]]
     if not _LEAST <= inches <= _MOST:

@@ -210,7 +210,7 @@ def _check_kind(experiment: str | None) -> None:
     kind = "folder" if Path(experiment).is_dir() else "transcript"
     if kind == "folder" or Path(experiment).suffix in _TRANSCRIPTS:
         raise UsageError(
-            f"{experiment} is no experiment file; a {kind} is replayed by "
+            f"{experiment} is not an experiment file; a {kind} is replayed by "
             f"compactlab run --conversations {experiment}"
         )
 

@@ -229,7 +229,7 @@ class Asker:
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            raise InputError(f"is no list of requests that wait: {error}", str(file)) from None
+            raise InputError(f"is not a list of pending requests: {error}", str(file)) from None
 
     def _hold(self, pending: dict[str, float]) -> None:
         file = self.folder / _PENDING

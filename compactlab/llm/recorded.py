@@ -171,7 +171,7 @@ class Recording:
         try:
             return msgspec.json.decode(line, type=Answer)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-            fault = f"is no recorded answer: {error}"
+            fault = f"is not a recorded answer: {error}"
             raise InputError(fault, str(self.file), number) from None
 
 

@@ -123,6 +123,6 @@ def _check_built_in(text: str, place: Place, faults: Faults) -> None:
     with faults.at(place):
         installed = (name for name in names_in(text) if name in STRATEGIES.installed())
         if code := code_in(text) or next(installed, ""):
-            raise UsageError(f"{code} is no built-in strategy, and no other may be named here")
+            raise UsageError(f"{code} is not a built-in strategy, and no other may be named here")
         if reads_files(text):
             raise UsageError(f"{text}: no file of answers may be named here")

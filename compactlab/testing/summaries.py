@@ -96,7 +96,7 @@ class _Battery:
 
     def _judge(self, request: SummaryRequest, parts: tuple[Part, ...], count: Count) -> None:
         if any(part.type != "text" or not part.text for part in parts):
-            self.broken("provenance", "a part is no text")
+            self.broken("provenance", "a part is not text")
         if any(part.kind not in ("summary", "verbatim") for part in parts):
             self.broken("provenance", "a part is neither a summary nor verbatim")
         said = [part for message in request.messages for part in message.parts]

@@ -420,7 +420,7 @@ def test_without_a_path_and_without_any_folder_it_says_where_it_looked(
         done = compactlab(command)
         assert (done.code, done.out) == (2, "")
         assert done.err.partition(" (")[0] == snapshot(
-            "compactlab: name a PATH: none of the usual folders is here"
+            "compactlab: name a PATH: none of the default folders exists"
         )
         assert "CODEX_HOME" in done.err
 

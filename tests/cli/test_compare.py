@@ -48,7 +48,7 @@ def test_what_cannot_be_compared_is_said(store: Path, compactlab: Call) -> None:
     (other / "manifest.json").write_text(json.dumps(changed))
     for said, arguments in {
         "keep_some": ("keep_some", "sliding_window"),
-        "keep_all is no store": (other, "keep_all"),
+        "keep_all is not a store": (other, "keep_all"),
         "need several stores": ("keep_all", "sliding_window", "--strategies", "x"),
         "unknown entry of a manifest 'price'": (other, "--despite", "price"),
         "differ in price list": (other,),

@@ -177,7 +177,7 @@ def test_nothing_is_written_over_what_is_read_or_written_besides(
         for form in ("--junit", "--markdown", "--json"):
             done = cli("gate", store, *told, form, named)
             assert done.code == 2
-            assert f"{form} would write over what --" in done.err
+            assert f"{form} would overwrite the file of --" in done.err
     assert (baseline.read_bytes(), file.read_bytes()) == before
     assert cli("gate", store, *told, "--json", "out", "--junit", "./out").code == 2
     assert not (tmp_path / "out").exists()
@@ -331,7 +331,7 @@ def test_all_that_is_wrong_with_rules_is_told_at_once(cli, store, baseline, tmp_
         "rules.strategy: [rules] is for all runs; put rules for some of them into a [[rule]]",
         "rules.cost_us: unknown metric 'cost_us'; did you mean cost_usd or",
         "rules.overflows: must be text, such as '+2%' or '== 0', not 0",
-        "rules.amnesia_need: '2%' is no rule; did you mean '+2%' or '-2%'?",
+        "rules.amnesia_need: '2%' is not a rule; did you mean '+2%' or '-2%'?",
         "rules.structural_validity: higher is better, so '+1%' only limits gains; did you mean "
         "'-1%'? To limit both, write ['-1%', '+1%']",
         "rules.calls: must be text, such as '+2%' or '== 0', not []",

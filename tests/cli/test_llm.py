@@ -165,7 +165,7 @@ def test_a_bad_recording_is_refused_by_its_line(run: Command, tmp_path: Path) ->
     (tmp_path / "a" / "gpt-5-mini.jsonl").write_text("{}\n")
     assert run("--summarizer", LLM, "--answers", "a", "-o", "one").told(tmp_path) == snapshot("""\
 2
-compactlab: a/gpt-5-mini.jsonl:1: is no recorded answer: Object missing required field `key`\
+compactlab: a/gpt-5-mini.jsonl:1: is not a recorded answer: Object missing required field `key`\
 """)
     assert not (tmp_path / "one").exists()
 

@@ -188,7 +188,7 @@ def deaf():
             "p.parse_args([])",
             "SystemExit: 2; it printed: usage: p [-h] x",
         ),
-        ("Own = 3", "own.py:Own is no strategy"),
+        ("Own = 3", "own.py:Own is not a strategy"),
         (
             HEAD + CLASS.format(name="Own", act="pass") + "    def __post_init__(self):\n"
             "        sys.exit(0)\n",

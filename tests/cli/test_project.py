@@ -77,11 +77,11 @@ def test_the_nearest_table_of_the_repository_counts(tmp_path, project):
         ("budget = 5", "budget: may not be set here"),
         ('dask = "tcp://10.0.0.1:8786"', "dask: may not be set here"),
         ('conversations = ["/etc"]', "conversations: may not be set here"),
-        ("strategies = [\"exec('touch started')\"]", "exec is no built-in strategy"),
-        ('strategies = ["keep_all + own.py:Own"]', "own.py:Own is no built-in strategy"),
-        ('strategies = [{ name = "own.py:Own" }]', "own.py:Own is no built-in strategy"),
-        ('strategies = [{ name = "exec", command = "x" }]', "exec is no built-in strategy"),
-        ('strategies = [{ pipeline = ["keep_all", "own.py:Own"] }]', "own.py:Own is no built-in"),
+        ("strategies = [\"exec('touch started')\"]", "exec is not a built-in strategy"),
+        ('strategies = ["keep_all + own.py:Own"]', "own.py:Own is not a built-in strategy"),
+        ('strategies = [{ name = "own.py:Own" }]', "own.py:Own is not a built-in strategy"),
+        ('strategies = [{ name = "exec", command = "x" }]', "exec is not a built-in strategy"),
+        ('strategies = [{ pipeline = ["keep_all", "own.py:Own"] }]', "own.py:Own is not a built-in"),
         ("strategies = [\"scored_pruning(answers='a.jsonl')\"]", "no file of answers may be named"),
         (
             'strategies = [{ name = "user_rules", answers = "a" }]',
@@ -114,7 +114,7 @@ def test_a_strategy_of_an_installed_package_may_not_be_named(project, monkeypatc
         "compactlab.request.project.STRATEGIES", type("", (), {"installed": lambda: {"theirs": ""}})
     )
     project('strategies = ["theirs(keep=2)"]')
-    with pytest.raises(InputError, match="theirs is no built-in strategy"):
+    with pytest.raises(InputError, match="theirs is not a built-in strategy"):
         Project.here()
 
 

@@ -22,7 +22,7 @@ SMALL = ("--conversations", TINY, "--strategies", "keep_all", "--jobs", 1)
         (("--timeout", "10s"), "'10s' is not a number: write seconds, without a unit"),
         (
             ("--conversations", "coding_agent(tokens=64k)"),
-            "is no spec: invalid decimal literal; write name=value, with a number in digits alone",
+            "is not a spec: invalid decimal literal; write name=value, with a number in digits alone",
         ),
         (
             ("--dask", "nowhere"),
@@ -107,7 +107,7 @@ def test_a_page_of_somebody_else_is_not_written_over(compactlab, tmp_path):
     (tmp_path / "report.html").write_text("precious")
     done = compactlab("run", *SMALL, "--out", tmp_path)
     assert (done.code, done.out) == (2, "")
-    assert "is no store of results and not empty ('report.html' lies there)" in done.err
+    assert "is neither a store of results nor empty ('report.html' is there)" in done.err
     assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
     assert (tmp_path / "report.html").read_text() == "precious"
 

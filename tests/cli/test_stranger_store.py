@@ -467,7 +467,7 @@ def test_a_pipe_is_not_waited_for(room: Room) -> None:
     room.refresh()
     (room.store / "manifest.json").unlink()
     os.mkfifo(room.store / "manifest.json")
-    with pytest.raises(InputError, match="it is no file"):
+    with pytest.raises(InputError, match="it is not a file"):
         Store(room.store).manifest()
 
 
@@ -572,7 +572,7 @@ def test_a_manifest_of_something_else_is_not_written_over(tmp_path):
     (tmp_path / "manifest.json").write_text(theirs)
     (tmp_path / "runs").mkdir()
     (tmp_path / "runs" / f"{SAVED}.parquet").write_text("theirs")
-    with pytest.raises(UsageError, match="is no store of results and not empty"):
+    with pytest.raises(UsageError, match="is neither a store of results nor empty"):
         Results([]).save(tmp_path)
     assert (tmp_path / "manifest.json").read_text() == theirs
     assert (tmp_path / "runs" / f"{SAVED}.parquet").read_text() == "theirs"

@@ -90,7 +90,7 @@ def test_a_window_without_a_price_does_not_stop_the_others(compactlab, tmp_path)
     ("arguments", "fault"),
     [
         (("--over", "triger"), "did you mean trigger"),
-        (("--over", "trigger=80k"), "'80k' is no value"),
+        (("--over", "trigger=80k"), "'80k' is not a value"),
         (("--over", "trigger=-5"), "trigger"),
         (("-s", "keep_all"), "unknown field 'trigger'"),
         (("-s", "codex", "-s", "codex"), "is named 2 times"),

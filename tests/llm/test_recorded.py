@@ -67,17 +67,17 @@ GOOD = msgspec.json.encode(answer(1)).decode()
 @pytest.mark.parametrize(
     ("line", "fault"),
     [
-        ("{", "is no recorded answer"),
+        ("{", "is not a recorded answer"),
         (GOOD.replace('"m"', "7"), "Expected `str`, got `int` - at `$.model`"),
         (GOOD.replace("0.25", "-1"), "`float` >= 0"),
-        (GOOD.replace("0.25", "1e999"), "is no recorded answer"),
+        (GOOD.replace("0.25", "1e999"), "is not a recorded answer"),
         (GOOD.replace(":10,", ":-10,"), "`int` >= 0"),
         (GOOD.replace(":10,", f":1{'0' * 400},"), "$.prompt"),
         (GOOD.replace("0.25", "2.5e23"), "$.usd"),
         (GOOD.replace("}", ',"more":1}'), "unknown field `more`"),
         (GOOD.replace("0001", "00zz"), "$.key"),
-        ("[" * 100_000, "is no recorded answer"),
-        ("", "is no recorded answer"),
+        ("[" * 100_000, "is not a recorded answer"),
+        ("", "is not a recorded answer"),
     ],
 )
 def test_a_bad_line_is_named(line: str, fault: str, tmp_path: Path) -> None:

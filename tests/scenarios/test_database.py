@@ -375,5 +375,5 @@ def test_links_are_as_those_to_transcripts(store: Path, tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_bytes(b"x" * 100)
     (store.parent / f"{store.name}-wal").symlink_to(secret)
-    with pytest.raises(InputError, match="is no regular file"):
+    with pytest.raises(InputError, match="is not a regular file"):
         ids(store)

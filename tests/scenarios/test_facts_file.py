@@ -97,7 +97,7 @@ def test_a_list_is_as_good_as_lines(tmp_path: Path) -> None:
         ({"value": "eu-west-3", "origin": {"id": "u1", "part": 3}}, "has no part 3"),
         ({"value": "eu-west-3", "needed": -1}, "`needed` is how often"),
         ({"value": "eu-west-3", "needed": 10**9}, "`needed` is how often"),
-        ({"value": "eu-west-3", "needed": ["u1"]}, "'u1' is no message of the assistant"),
+        ({"value": "eu-west-3", "needed": ["u1"]}, "'u1' is not an assistant message"),
         ({"value": "eu-west-3", "id": 7}, "not as expected"),
         ({"type": "need", "fact": "f9", "at": ""}, "unknown fact 'f9'"),
         ("eu-west-3", "a fact is an object with a value"),

@@ -61,9 +61,9 @@ def test_other_encodings_are_named(file: Path, encoding: str) -> None:
     [
         (b'{"role":"user","content":"caf\xe9"}\n', "not UTF-8"),
         (b'{"role":"user","con', "not JSON"),
-        (b'{"role":"user","content":NaN}\n', "not JSON: NaN is no JSON: write null or a number"),
-        (b'{"role":"user","id":-Infinity}\n', "not JSON: -Infinity is no JSON"),
-        (b'{"role":"\\ud800","id":Infinity}\n', "not JSON: Infinity is no JSON"),
+        (b'{"role":"user","content":NaN}\n', "not JSON: NaN is not JSON: write null or a number"),
+        (b'{"role":"user","id":-Infinity}\n', "not JSON: -Infinity is not JSON"),
+        (b'{"role":"\\ud800","id":Infinity}\n', "not JSON: Infinity is not JSON"),
         (b'{"role":"user","content":"x","id":1e999}\n', "not as expected"),
         (b'{"role":"user","content":' + b"9" * 5000 + b"}\n", "not as expected"),
         (b'{"role":"user","content":5}\n', "not as expected"),

@@ -124,7 +124,7 @@ def test_what_was_written_is_read(tmp_path_factory: pytest.TempPathFactory, chur
 def test_another_file_is_refused_by_its_name(text: bytes, tmp_path: Path) -> None:
     file = tmp_path / "other.json"
     file.write_bytes(text)
-    with pytest.raises(InputError, match="this is no churn") as refused:
+    with pytest.raises(InputError, match="this is not a churn") as refused:
         read_churn(file)
     assert "other.json" in str(refused.value)
 

@@ -318,7 +318,7 @@ def test_where_there_can_be_no_process_it_is_said(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(isolation.os, "fork", none)
     monkeypatch.setattr(isolation.subprocess, "Popen", none)
     before = len(os.listdir("/proc/self/fd"))
-    told = "there can be no process for it: Resource temporarily unavailable"
+    told = "no process can be started for it: Resource temporarily unavailable"
     assert isolated(lambda: 5, LONG).fault == told
     assert len(os.listdir("/proc/self/fd")) == before
 

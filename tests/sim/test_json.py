@@ -36,22 +36,22 @@ def test_what_is_no_number_of_json_is_named_with_its_line(tmp_path, reader, name
     with pytest.raises(InputError) as error:
         READERS[reader](file)
     assert str(error.value).startswith(f"{file}:3: ")
-    assert f"{name} is no JSON: write null or a number" in str(error.value)
+    assert f"{name} is not JSON: write null or a number" in str(error.value)
 
 
 def test_the_manifest_of_a_store_too(tmp_path):
     (tmp_path / "manifest.json").write_text('{"store": 6,\n"window": NaN}')
-    with pytest.raises(InputError, match=r"manifest\.json:2: NaN is no JSON"):
+    with pytest.raises(InputError, match=r"manifest\.json:2: NaN is not JSON"):
         Store(tmp_path).manifest()
 
 
 @pytest.mark.parametrize(
     ("text", "message", "line"),
     [
-        ('{"a": 1,\n"a": 2}', "the key 'a' is there twice", 0),
+        ('{"a": 1,\n"a": 2}', "the key 'a' occurs twice", 0),
         ("[1,\n2", "Expecting ',' delimiter", 2),
         ("[" * 100_000, "it is nested too deeply", 0),
-        ('["\\ud800", NaN]', "NaN is no JSON", 0),
+        ('["\\ud800", NaN]', "NaN is not JSON", 0),
     ],
 )
 def test_what_else_is_wrong_is_named(text, message, line):
@@ -82,7 +82,7 @@ def test_all_that_is_json_is_read_and_nothing_else(value: Any):
     try:
         json.dumps(value, allow_nan=False)
     except ValueError:
-        with pytest.raises(JsonError, match="is no JSON") as error:
+        with pytest.raises(JsonError, match="is not JSON") as error:
             parse(written.encode())
         lines = written.splitlines()
         assert lines[error.value.line - 1].strip(" ,").endswith(("NaN", "Infinity"))

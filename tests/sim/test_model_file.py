@@ -220,7 +220,7 @@ MODEL = 'models.m = { window = 10, cache = "none"'
             f"{MODEL}, storage = [{{ price = 1, until = 2026 }}] }}",
             "models.m.storage.0.until must be a day",
         ),
-        (f"{MODEL}, multipliers = {{ 'a b' = 1 }} }}", "models.m.multipliers.a b is no name of"),
+        (f"{MODEL}, multipliers = {{ 'a b' = 1 }} }}", "models.m.multipliers.a b is not a name of"),
         (f"{MODEL}, multipliers = {{ x = 0 }} }}", "models.m.multipliers.x must be a number above"),
         (
             f"{MODEL}, servers = {{ preset = '9b' }} }}",
@@ -248,7 +248,7 @@ MODEL = 'models.m = { window = 10, cache = "none"'
         ),
         (
             'models.m = { window = 1, cache = { policy = "anthropic", marks = ["end"] } }',
-            "models.m.cache is wrong: anthropic: marks: 'end' is no mark",
+            "models.m.cache is wrong: anthropic: marks: 'end' is not a mark",
         ),
         (
             'models.m = { window = 1, cache = { minimum = 3 } }',

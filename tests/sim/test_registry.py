@@ -79,7 +79,7 @@ def test_what_cannot_be_used_is_named_and_costs_nobody_else(kind: Any, installed
     faults: list[str] = []
     assert set(of.usable(lambda error: faults.append(str(error)))) == set(of.built_in)
     assert faults[0] == "broken cannot be loaded: no such library"
-    assert "other is no " in faults[1]
+    assert "other is not a " in faults[1]
 
 
 @every_kind

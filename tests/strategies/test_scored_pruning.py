@@ -130,7 +130,7 @@ def test_a_file_of_a_stranger_is_no_pipe_and_no_link(tmp_path, answers):
     pipe, link = tmp_path / "pipe", tmp_path / "link"
     os.mkfifo(pipe)
     link.symlink_to(answers([]))
-    for file, fault in ((pipe, "it is no file"), (link, "it is a link")):
+    for file, fault in ((pipe, "it is not a file"), (link, "it is a link")):
         strategy = ScoredPruning(answers=str(file))
         with pytest.raises(UsageError, match=fault):
             _ = strategy.outside

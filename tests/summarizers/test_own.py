@@ -135,7 +135,7 @@ def own_class() -> Any:
     [
         ("own.py", "name the class, too"),
         ("own.py:Tense", "did you mean Terse"),
-        ("own.py:NUMBER", "is no summariser: it must subclass compactlab.Summarizer"),
+        ("own.py:NUMBER", "is not a summariser: it must subclass compactlab.Summarizer"),
         ("own.py:Unfinished", "has no method summarize"),
         ("own.py:Terse(words=0)", "words must be at least 1, not 0"),
         ("own.py:Terse(word=1)", "unknown field 'word'"),

@@ -201,7 +201,7 @@ class Chart:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.name):
-            raise ValueError(f"{self.name!r} is no name for a chart")
+            raise ValueError(f"{self.name!r} is not a name for a chart")
         if self.kind and self.kind not in NAMES:
             raise ValueError(f"{self.kind!r} is not among CHARTS of charts/catalogue.py: name it")
 

@@ -430,7 +430,7 @@ def parsed(content: bytes) -> Baseline:
             raise ValueError(f"{where} ({which}): {fault}")
         record = _record(row, file.metrics)
         if record.case in records.setdefault(subject, {}):
-            raise ValueError(f"{where}: the same run is there twice")
+            raise ValueError(f"{where}: the same run occurs twice")
         records[subject][record.case] = record
     return Baseline(
         file.provenance,
@@ -450,7 +450,7 @@ def _digests_of_file(file: _File) -> dict[Conversation, str]:
     for each in file.conversations:
         key = each.scenario, each.conversation
         if key in digests:
-            raise ValueError(f"conversations: {each.conversation!r} is there twice")
+            raise ValueError(f"conversations: {each.conversation!r} occurs twice")
         digests[key] = each.digest
     return digests
 

@@ -99,7 +99,7 @@ class Rule:
         else:
             raise UsageError(_no_rule(written))
         if wrong := _outside(metric, sign, amount, bool(percent)):
-            raise UsageError(f"{written[:40]!r} is no rule: {wrong}")
+            raise UsageError(f"{written[:40]!r} is not a rule: {wrong}")
         return cls(metric, sign, amount, bool(percent))
 
     @property
@@ -249,12 +249,14 @@ def _no_rule(text: str) -> str:
     place = re.fullmatch(rf"{_PLACE.pattern}\s*%", text)
     if place:
         share = float(place[2]) / 100
-        return f"{shown} is no rule: shares are written out; did you mean '{place[1]} {share:g}'?"
+        return (
+            f"{shown} is not a rule: shares are written out; did you mean '{place[1]} {share:g}'?"
+        )
     if match and match[3]:
-        return f"{shown} is no rule; did you mean '+{match[2]}%' or '-{match[2]}%'?"
+        return f"{shown} is not a rule; did you mean '+{match[2]}%' or '-{match[2]}%'?"
     if match:
-        return f"{shown} is no rule; did you mean '{_MEANT.get(match[1], '==')} {match[2]}'?"
-    return f"{shown} is no rule; write {_FORMS}"
+        return f"{shown} is not a rule; did you mean '{_MEANT.get(match[1], '==')} {match[2]}'?"
+    return f"{shown} is not a rule; write {_FORMS}"
 
 
 # A demand: a rule and the runs that it covers.

@@ -181,7 +181,7 @@ class Log:
             raise InputError(f"cannot be read: {error.strerror or error}", str(path)) from None
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise InputError(
-                f"is no log of Inspect in JSON ({error}): inspect eval --log-format json writes "
+                f"is not a log of Inspect in JSON ({error}): inspect eval --log-format json writes "
                 "one, and inspect log convert --to json makes one of others",
                 str(path),
             ) from None

@@ -160,8 +160,8 @@ def _value(text: str, written: str) -> Any:
         return ast.literal_eval(written.strip())
     except (ValueError, SyntaxError):
         raise UsageError(
-            f"--over {text}: {written.strip()!r} is no value: write FIELD=VALUE,VALUE with numbers "
-            "in digits alone, True, False, or text in quotes"
+            f"--over {text}: {written.strip()!r} is not a value: write FIELD=VALUE,VALUE with "
+            "numbers in digits alone, True, False, or text in quotes"
         ) from None
 
 

@@ -113,7 +113,7 @@ def priced(model: str, counts: Counts) -> str:
         return model
     if speed not in (None, "", _USUAL_SPEED):
         if not speed.isalnum():
-            raise InputError(f"{speed!r} is no speed of a request")
+            raise InputError(f"{speed!r} is not a speed of a request")
         model += f"+{speed}"
     marks = [mark for mark in (place, tier) if mark in (*_PRICED_PLACES, *_PRICED_TIERS)]
     return "+".join((model, *marks))

@@ -192,7 +192,7 @@ class _Reading:
         elif step.source == "system":
             self._system(step, content)
         else:
-            raise InputError(f"{step.source!r} is no source of a step")
+            raise InputError(f"{step.source!r} is not a source of a step")
         self._observe(step)
 
     def _system(self, step: _Step, content: Content) -> None:
@@ -312,7 +312,7 @@ def _count(extra: dict[str, Any], key: str) -> int:
     try:
         return msgspec.convert(extra.get(key) or 0, Tokens)
     except msgspec.ValidationError:
-        raise InputError(f"{key!r} is no count of tokens") from None
+        raise InputError(f"{key!r} is not a token count") from None
 
 
 FORMAT = Format(NAME, "trajectories of Harbor (ATIF, versions 1.0 to 1.8)", first_is(_is_own), read)

@@ -295,7 +295,7 @@ def _message(value: Any, lines: jsonl.Lines, elsewhere: Collection[str]) -> _Mes
     """Decode a message, and check that its text is in known fields."""
     message = msgspec.convert(value, _Message)
     if message.role not in _ROLES:
-        raise InputError(f"{message.role!r} is no role of a chat message")
+        raise InputError(f"{message.role!r} is not a role of a chat message")
     unread = [
         key
         for key, inner in value.items()

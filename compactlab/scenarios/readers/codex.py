@@ -494,7 +494,7 @@ class _Rollout:
 def _is_told(item: _Item) -> bool:
     """Whether a message is input of the model."""
     if item.role not in _ROLES:
-        raise InputError(f"{item.role!r} is no role of a message")
+        raise InputError(f"{item.role!r} is not a role of a message")
     return item.role != "assistant"
 
 

@@ -31,7 +31,7 @@ def count(value: Any) -> int:
     try:
         return msgspec.convert(0 if value is None else value, Tokens, strict=False)
     except msgspec.ValidationError:
-        raise InputError(f"{str(value)[:40]!r} is no count of tokens") from None
+        raise InputError(f"{str(value)[:40]!r} is not a token count") from None
 
 
 def counted(told: Mapping[str, Any], keys: Iterable[str]) -> list[int]:

@@ -24,7 +24,7 @@ from compactlab.sim.core.json import LARGEST
 LARGEST_COPY = 4 * 2**30
 COMPANIONS = ("-wal", "-shm", "-journal")
 SUFFIXES = (".db", ".sqlite", ".sqlite3")
-ENCRYPTED = "this is no database of SQLite, or an encrypted one"
+ENCRYPTED = "this is not a database of SQLite, or an encrypted one"
 _MAGIC = b"SQLite format 3\0"
 _HEADER = 100  # bytes
 _TRIES = 4  # attempts to copy during a write, or to open during a checkpoint
@@ -175,7 +175,7 @@ def _regular(path: Path) -> Path:
         for end in COMPANIONS:
             beside = Path(f"{path}{end}")
             if beside.is_symlink() or (beside.exists() and not beside.is_file()):
-                raise InputError(f"{beside.name} beside it is no regular file", str(path))
+                raise InputError(f"{beside.name} beside it is not a regular file", str(path))
         if size < _HEADER:
             raise InputError("this database breaks off in its header", str(path))
     return path

@@ -159,7 +159,7 @@ class _Log:
             self._add(message, number)
         for content in line.history or []:
             if content.role not in _ROLES:
-                raise InputError(f"{content.role!r} is no role of a message")
+                raise InputError(f"{content.role!r} is not a role of a message")
             whole = msgspec.to_builtins(content)
             self._add(_Message(_ROLES[content.role], content.parts, whole=whole), number)
 

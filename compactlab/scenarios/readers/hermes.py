@@ -252,7 +252,7 @@ def _take(script: Script, message: _Message, model: str, start: float) -> Draft 
         draft.origin = "system" if meta else ""
         draft.parts = parts(given(message.content, whose), draft.id)
     else:
-        raise InputError(f"{message.role!r} is no role of a message")
+        raise InputError(f"{message.role!r} is not a role of a message")
     return script.add(draft) if draft.parts or draft.call else None
 
 

@@ -262,7 +262,7 @@ class _Wire:
         if message is None:
             raise InputError("there is no message in a record that appends one")
         if message.role not in ("user", "assistant", "tool", "system"):
-            raise InputError(f"{message.role!r} is no role of a message")
+            raise InputError(f"{message.role!r} is not a role of a message")
         role: Any = "user" if message.role == "system" else message.role
         origin = message.origin or _Origin()
         delegated = (origin.kind, origin.name) == _DELEGATED

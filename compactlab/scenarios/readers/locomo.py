@@ -101,7 +101,7 @@ def _talk(script: Script, talk: dict[str, Any], lines: jsonl.Lines) -> None:
     for key, value in talk.items():
         if isinstance(value, list) and key not in known:
             if lines.strict:
-                raise InputError(f"{key!r} is no session of a talk")
+                raise InputError(f"{key!r} is not a session of a talk")
             lines.pass_over(f"field {key!r} of a talk", value)
     for number in numbers:
         key = f"session_{number}"
@@ -134,7 +134,7 @@ def _seconds(stamp: Any) -> float:
     # strptime is not used, because it reads months in the locale's language.
     match = _STAMP.fullmatch(stamp) if isinstance(stamp, str) else None
     if match is None or match[5] not in _MONTHS:
-        raise InputError(f"{stamp!r} is no time as in '1:56 pm on 8 May, 2023'")
+        raise InputError(f"{stamp!r} is not a time like '1:56 pm on 8 May, 2023'")
     hour = int(match[1]) % 12 + (12 if match[3] == "p" else 0)
     month = _MONTHS.index(match[5]) + 1
     when = datetime(int(match[6]), month, int(match[4]), hour, int(match[2]), tzinfo=UTC)
@@ -150,7 +150,7 @@ def _labels(
         if asked.category == _UNANSWERABLE:
             continue
         if asked.category not in _CATEGORIES:
-            raise InputError(f"{asked.category} is no category of a question")
+            raise InputError(f"{asked.category} is not a category of a question")
         evidence = [id for id in dict.fromkeys(asked.evidence) if id in ids]
         unresolved += sum(id not in ids for id in asked.evidence)
         if not evidence or asked.answer is None:

@@ -37,7 +37,7 @@ def check_fact(fact: Fact, messages: Mapping[str, Message], facts: Collection[st
     for id in (fact.deleted_at, scope, fact.handle):
         require(id, messages)
     if fact.handle and messages[fact.handle].role != "tool":
-        raise InputError(f"{fact.handle!r} is no result of a tool")
+        raise InputError(f"{fact.handle!r} is not a tool result")
     for other in (*fact.supersedes, *fact.depends_on):
         if other not in facts:
             raise InputError(unknown("fact", other, facts))
@@ -49,7 +49,7 @@ def check_need(need: Need, messages: Mapping[str, Message], facts: Collection[st
         raise InputError(unknown("fact", need.fact, facts))
     require(need.at or " ", messages)
     if messages[need.at].role != "assistant":
-        raise InputError(f"{need.at!r} is no message of the assistant")
+        raise InputError(f"{need.at!r} is not an assistant message")
 
 
 def require(id: str, messages: Mapping[str, Message]) -> None:

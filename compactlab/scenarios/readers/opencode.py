@@ -285,7 +285,7 @@ def _created(message: dict[str, Any]) -> tuple[float, str]:
 
 def _check(id: str) -> None:
     if not _SAFE.fullmatch(id) or id.startswith("."):
-        raise InputError(f"{id!r} is no id of OpenCode's storage")
+        raise InputError(f"{id!r} is not an id of OpenCode's storage")
 
 
 class _Reading:
@@ -303,7 +303,7 @@ class _Reading:
     def take(self, value: dict[str, Any], parts: list[dict[str, Any]]) -> None:
         message = msgspec.convert(value, _Message)
         if message.role not in ("user", "assistant"):
-            raise InputError(f"{message.role!r} is no role of a message")
+            raise InputError(f"{message.role!r} is not a role of a message")
         self._lines.pass_over_fields(value, _INFO, f"a message of role {message.role!r}")
         self.first = self.first or message.time.created
         pieces = []

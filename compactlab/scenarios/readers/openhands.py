@@ -153,7 +153,7 @@ class _Reading:
 
     def take(self, event: Any) -> None:
         if not _is_event(event):
-            raise InputError("this is no event of OpenHands")
+            raise InputError("this is not an event of OpenHands")
         known = isinstance(event.get("kind"), str)
         if self._take_sdk(event) if known else self._take_old(event):
             made = self._drafts.get(str(event.get("id")), [])

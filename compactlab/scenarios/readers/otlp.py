@@ -288,7 +288,7 @@ def _said(messages: Any, known: Known, lines: jsonl.Lines) -> Iterator[Said]:
         role, parts = message.get("role"), _parts(message, lines)
         if role not in (*_ROLES, *SYSTEM_ROLES):
             if lines.strict:
-                raise InputError(f"{role!r} is no role of a message")
+                raise InputError(f"{role!r} is not a role of a message")
             lines.pass_over(f"message of role {role!r}", message)
             continue
         results = [part for part in parts if part.get("type") in _RESULTS]

@@ -103,7 +103,7 @@ def formats() -> dict[str, Format]:
 
 def _checked(name: str, found: object, point: EntryPoint) -> Format:
     if not isinstance(found, Format):
-        raise UsageError(f"{name} is no reader: it must be a Format of compactlab")
+        raise UsageError(f"{name} is not a reader: it must be a Format of compactlab")
     return replace(found, name=name, package=_package(point))
 
 
@@ -260,13 +260,13 @@ def _is_folder(path: Path) -> bool:
     except PermissionError as error:
         raise InputError(error.strerror or str(error), str(path)) from None
     except (OSError, ValueError) as error:  # too long, or not a valid path
-        raise InputError(f"this is no path: {error}") from None
+        raise InputError(f"this is not a path: {error}") from None
 
 
 def _first(path: Path) -> list[Any]:
     """Return the first values of a file, to detect its format."""
     if not _is_folder(path) and path.exists() and not path.is_file():
-        raise InputError("this is no regular file", str(path))
+        raise InputError("this is not a regular file", str(path))
     return jsonl.peek(path)
 
 
@@ -295,7 +295,7 @@ def _unknown(first: list[Any]) -> str:
         held = ", ".join([*value["sqlite"]][:_SHOWN]) or "nothing"
         return f"this is a database of no known client: it holds {held}"
     seen = f": it begins with {', '.join(keys[:_SHOWN])}" if keys else ""
-    return f"this is no transcript of a known format{seen}"
+    return f"this is not a transcript of a known format{seen}"
 
 
 def _is_transcript(file: Path) -> bool:

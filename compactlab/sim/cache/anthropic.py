@@ -103,7 +103,7 @@ def check_marks(marks: Sequence[str], ttl: str) -> None:
         place, _, own = mark.partition(":")
         if place not in PLACES or (own and own not in LIFETIMES):
             raise ValueError(
-                f"marks: {mark!r} is no mark: name {', '.join(PLACES)}, with :5m or :1h behind it"
+                f"marks: {mark!r} is not a mark: name {', '.join(PLACES)}, with :5m or :1h after it"
             )
     for one, next in pairwise(marks):
         places = [PLACES.index(mark.partition(":")[0]) for mark in (one, next)]

@@ -104,7 +104,7 @@ class OpenaiEndings(Expiring):
     def __post_init__(self) -> None:
         unknown = [mark for mark in self.marks if mark not in PLACES]
         if unknown:
-            raise ValueError(f"marks: {unknown[0]!r} is no mark: name {', '.join(PLACES)}")
+            raise ValueError(f"marks: {unknown[0]!r} is not a mark: name {', '.join(PLACES)}")
         if self.minimum < 0 or self.lookback < 1 or self.idle < 0:
             raise ValueError("minimum and idle are not negative, and lookback is at least 1")
         if not 0 <= self.loss <= 1:

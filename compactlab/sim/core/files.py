@@ -64,7 +64,7 @@ def _opened(path: Path, access: int) -> int:
     descriptor = os.open(path, access | sum(flags), 0o666)
     if not stat.S_ISREG(os.fstat(descriptor).st_mode):
         os.close(descriptor)
-        raise OSError("it is no file")
+        raise OSError("it is not a file")
     return descriptor
 
 

@@ -74,7 +74,7 @@ def isolated(work: Callable[[], T], seconds: float | None = None) -> Outcome[T]:
     try:
         child = _copied(work) if FORKS else _new(work)
     except OSError as error:  # too many processes, or too little memory
-        return Outcome(None, f"there can be no process for it: {error.strerror or error}")
+        return Outcome(None, f"no process can be started for it: {error.strerror or error}")
     answer, printed = _Reader(child.answer, framed=True), _Reader(child.prints, most=_PRINTED)
     try:
         late = not _answered(answer, child, seconds)

@@ -36,7 +36,7 @@ def no_json(error: Exception, data: bytes) -> JsonError:
     ...     msgspec.json.decode(data)
     ... except msgspec.DecodeError as error:
     ...     no_json(error, data)
-    JsonError('-Infinity is no JSON: write null or a number')
+    JsonError('-Infinity is not JSON: write null or a number')
     """
     at = _AT.search(str(error))
     if at is None:
@@ -66,7 +66,7 @@ def parse(content: bytes) -> Any:
 
 
 def _no_number(name: str) -> str:
-    return f"{name} is no JSON: write null or a number"
+    return f"{name} is not JSON: write null or a number"
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -74,7 +74,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     values = dict(pairs)
     if len(values) < len(pairs):
         twice = next(name for n, (name, _) in enumerate(pairs) if name in dict(pairs[:n]))
-        raise JsonError(f"the key {twice!r} is there twice")
+        raise JsonError(f"the key {twice!r} occurs twice")
     return values
 
 

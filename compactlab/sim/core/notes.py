@@ -46,7 +46,7 @@ class Folder(MutableMapping[str, str]):
     def __setitem__(self, path: str, text: str) -> None:
         place = self._place(path)
         if not isinstance(text, str):  # from a user's strategy
-            raise InputError(f"{path!r}: what is kept is no text")
+            raise InputError(f"{path!r}: the content is not text")
         place.parent.mkdir(parents=True, exist_ok=True)
         # Written to a temporary file and renamed, so that no one sees half a file.
         handle, made = tempfile.mkstemp(dir=place.parent)

@@ -112,7 +112,7 @@ class ClassRegistry(Registry[type[T]]):
         """Return a class if it is of this kind and its fields are its configuration; else raise."""
         base = self.base.__name__
         if not (inspect.isclass(cls) and issubclass(cls, self.base)):
-            raise UsageError(f"{name} is no {self.what}: it must subclass compactlab.{base}")
+            raise UsageError(f"{name} is not a {self.what}: it must subclass compactlab.{base}")
         for method in sorted(getattr(cls, "__abstractmethods__", ())):
             wanted = ", ".join(inspect.signature(getattr(cls, method)).parameters)
             raise UsageError(f"{name} is not finished: it has no method {method}({wanted})")

@@ -90,7 +90,7 @@ def parse_spec(text: str) -> tuple[str, dict[str, Any]]:
     except (SyntaxError, ValueError, TypeError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else error
         raise UsageError(
-            f"{text!r} is no spec: {reason}; write name=value, with a number in digits alone, "
+            f"{text!r} is not a spec: {reason}; write name=value, with a number in digits alone, "
             "True, False, None, or text in quotes"
         ) from None
 
@@ -101,8 +101,8 @@ def _value(text: str, name: str, value: ast.expr) -> Any:
     except ValueError:
         code = ast.unparse(value)
         raise UsageError(
-            f"{text!r}: {name}={code} is no value: write a number, True, False, None, or text in "
-            f"quotes, {name}='...'"
+            f"{text!r}: {name}={code} is not a value: write a number, True, False, None, or text "
+            f"in quotes, {name}='...'"
         ) from None
 
 

@@ -224,5 +224,5 @@ def _multipliers(row: Section) -> dict[str, float]:
     table = row.section("multipliers")
     for name in table.values:
         if not name.isalnum():
-            raise table.fault(name, "is no name of a multiplier: letters and digits only")
+            raise table.fault(name, "is not a name of a multiplier: letters and digits only")
     return {name: float(table.take(name, FACTOR)) for name in table.values}

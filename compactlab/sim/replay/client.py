@@ -124,7 +124,7 @@ def read_churn(path: Path) -> Churn:
     except OSError as error:
         raise InputError(error.strerror or str(error), str(path)) from None
     except ValueError as error:
-        text = f"this is no churn, as compactlab audit writes it: {error}"
+        text = f"this is not a churn file of compactlab audit: {error}"
         raise InputError(text, str(path), getattr(error, "line", 0)) from None
 
 

@@ -292,7 +292,7 @@ class Outbox:
         """Return the content of a handle, from the strategy that offloaded it."""
         text = self._fetched(host, handle)
         if text is None:
-            raise InputError(f"nobody has put anything away under {handle!r}")
+            raise InputError(f"nothing is stored under {handle!r}")
         return text
 
     def _fetched(self, host: Host, handle: str) -> str | None:

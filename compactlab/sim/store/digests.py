@@ -50,7 +50,7 @@ def read_lines(shard: str, content: bytes) -> dict[str, str]:
     for line in content.decode("ascii").splitlines():
         match = _LINE.fullmatch(line)
         if not match or match[3] != shard:
-            raise ValueError(f"{line[:40]!r} is no digest of this shard")
+            raise ValueError(f"{line[:40]!r} is not a digest of this shard")
         digests[match[2]] = match[1]
     if not digests or _written(shard, digests) != content:
         raise ValueError("its lines are not as they were written")

@@ -120,7 +120,7 @@ def read_manifest(content: bytes) -> dict[str, Any]:
     """Parse the content of a manifest's file."""
     manifest = parse(content)
     if not isinstance(manifest, dict):
-        raise ValueError("it is no object of JSON")
+        raise ValueError("it is not a JSON object")
     version = manifest.pop("store", None)
     if type(version) is not int or version != FORMAT:
         raise VersionError(version)

@@ -102,7 +102,7 @@ def read_runs(store: Store, manifest: Mapping[str, Any]) -> list[Run]:
     store.check(stored)
     heads = {name: stored.columns[name].tolist() for name in HEAD}
     if strange := set(heads["status"]) - set(_STATUS):
-        fault = f"{RUNS}: {min(strange)[:60]!r} is no status"
+        fault = f"{RUNS}: {min(strange)[:60]!r} is not a status"
         raise InputError(f"a damaged store of results ({fault})", str(store.folder))
     figures = {name: stored.columns[name] for name in metrics}
     for name, values in figures.items():

@@ -151,7 +151,7 @@ class Store:
             raise UsageError(f"cannot write to {str(self.folder)!r}: {error}") from None
         if others:
             raise UsageError(
-                f"{str(self.folder)!r} is no store of results and not empty ({min(others)!r} lies "
+                f"{str(self.folder)!r} is neither a store of results nor empty ({min(others)!r} is "
                 "there): name another folder, or move away what is in it"
             )
 
@@ -184,7 +184,9 @@ class Store:
         folder = self.folder / table
         try:
             if not S_ISDIR(folder.lstat().st_mode):
-                raise self._fault(f"a damaged store of results: {table} is no folder, or a link")
+                raise self._fault(
+                    f"a damaged store of results: {table} is not a folder, or is a link"
+                )
             entries = [e for e in os.scandir(folder) if e.name.endswith(suffix)]
             sizes = {e.name: e.stat(follow_symlinks=False).st_size for e in entries}
         except (FileNotFoundError, NotADirectoryError):

@@ -192,7 +192,7 @@ def _arguments(text: str) -> list[tuple[str, str]]:
         # The decoder rejects unpaired surrogates, which JavaScript writes as escapes.
         values = json.loads(text)
     if not isinstance(values, dict):
-        raise ValueError("arguments are no object")
+        raise ValueError("arguments are not an object")
     return [(name, as_json(value)) for name, value in values.items()]
 
 

@@ -166,7 +166,7 @@ class Process:
         except (ValueError, RecursionError) as error:
             shown = line[: 4 * _SHOWN].decode("utf-8", "replace")[:_SHOWN]
             shown += "..." if len(shown) < len(line) else ""
-            self.fail(f"wrote {shown!r}, which is no message of the protocol: {error}")
+            self.fail(f"wrote {shown!r}, which is not a message of the protocol: {error}")
 
     def _line(self) -> bytes:
         pieces, size = [self._buffer], len(self._buffer)

@@ -92,7 +92,7 @@ SLIPS = [
     ("+2%%", "write '+2%'"),
     ("== nan", "write '+2%'"),
     ("+1e999", "the number is too large"),
-    ("x" * 500, "x...' is no rule"),
+    ("x" * 500, "x...' is not a rule"),
 ]
 
 

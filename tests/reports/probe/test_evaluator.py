@@ -180,7 +180,7 @@ def test_a_log_that_does_not_fit_changes_nothing_and_says_why(probe: Probe) -> N
     good = evaluated(samples, finds(session()))
     failed = {**good["samples"][0], "error": {"message": "no quota", "traceback": ""}}
     cases: list[tuple[object, str]] = [
-        ([], "is no log of Inspect in JSON"),
+        ([], "is not a log of Inspect in JSON"),
         ({"eval": {"model": "x"}, "samples": [{"id": "a"}]}, "missing required field `epoch`"),
         (
             evaluated(samples, finds(session()), model="openai/gpt-5"),

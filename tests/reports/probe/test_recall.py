@@ -191,4 +191,4 @@ def test_a_bad_recording_is_refused_by_its_line(probe: Probe, tmp_path: Path) ->
     (tmp_path / "answers" / "gpt-5-mini.jsonl").write_text("{}\n")
     done = probe()
     assert (done.code, done.out) == (2, "")
-    assert "gpt-5-mini.jsonl:1: is no recorded answer" in done.err
+    assert "gpt-5-mini.jsonl:1: is not a recorded answer" in done.err

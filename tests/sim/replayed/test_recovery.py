@@ -320,7 +320,7 @@ def test_a_path_that_is_only_named_leads_nowhere(kit: Any) -> None:
 
 def test_a_strategy_that_puts_nothing_away_has_nothing_to_fetch(kit: Any) -> None:
     def fetch(view: Any, host: Any) -> Any:
-        with pytest.raises(InputError, match="nobody has put anything away under 'x'"):
+        with pytest.raises(InputError, match="nothing is stored under 'x'"):
             host.fetch("x")
         return view
 

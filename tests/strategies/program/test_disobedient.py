@@ -13,7 +13,7 @@ from compactlab.testing.contract import MODEL
 
 HELLOS = {
     "ends at once": "ended with exit code 4",
-    "garbage for a hello": "wrote 'Debugger listening on port 9229', which is no message",
+    "garbage for a hello": "wrote 'Debugger listening on port 9229', which is not a message",
     "another version": "speaks version 7 of the protocol, and this is 1",
     "an unknown phase": "Invalid enum value 'never'",
     "no name": "missing required field `name`",
@@ -21,10 +21,10 @@ HELLOS = {
     "an answer for a hello": "wrote 'answer' where its hello was to come",
 }
 DEEDS = {
-    "prose": "wrote 'I will now compact the conversation.', which is no message",
-    "an empty line": "wrote '', which is no message",
-    "binary": "which is no message of the protocol: 'utf-8' codec can't decode byte 0xff",
-    "deep": "which is no message",
+    "prose": "wrote 'I will now compact the conversation.', which is not a message",
+    "an empty line": "wrote '', which is not a message",
+    "binary": "which is not a message of the protocol: 'utf-8' codec can't decode byte 0xff",
+    "deep": "which is not a message",
     "hangs": "took longer than 0.5 s",
     "dies": "ended with exit code 3",
     "is killed": "was killed by signal 11",
