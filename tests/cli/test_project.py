@@ -81,7 +81,7 @@ def test_the_nearest_table_of_the_repository_counts(tmp_path, project):
         ('strategies = ["keep_all + own.py:Own"]', "own.py:Own is not a built-in strategy"),
         ('strategies = [{ name = "own.py:Own" }]', "own.py:Own is not a built-in strategy"),
         ('strategies = [{ name = "exec", command = "x" }]', "exec is not a built-in strategy"),
-        ('strategies = [{ pipeline = ["keep_all", "own.py:Own"] }]', "own.py:Own is not a built-in"),
+        ('strategies = [{ pipeline = ["keep_all", "own.py:Own"] }]', "own.py:Own is not a"),
         ("strategies = [\"scored_pruning(answers='a.jsonl')\"]", "no file of answers may be named"),
         (
             'strategies = [{ name = "user_rules", answers = "a" }]',

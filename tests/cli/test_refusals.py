@@ -22,7 +22,7 @@ SMALL = ("--conversations", TINY, "--strategies", "keep_all", "--jobs", 1)
         (("--timeout", "10s"), "'10s' is not a number: write seconds, without a unit"),
         (
             ("--conversations", "coding_agent(tokens=64k)"),
-            "is not a spec: invalid decimal literal; write name=value, with a number in digits alone",
+            "is not a spec: invalid decimal literal; write name=value, with a number in digits",
         ),
         (
             ("--dask", "nowhere"),
