@@ -232,7 +232,7 @@ def run(
     Raises
     ------
     InputError, UsageError
-        If a file is no transcript, or a name is unknown.
+        If a file is not a transcript, or a name is unknown.
     """
     chosen = completed(settings)
     out = chosen["out"]

@@ -7,7 +7,7 @@ from functools import cache
 from re import IGNORECASE, Match, Pattern
 from re import compile as compiled
 
-# Values after a secret's name that are no secrets: code, placeholders, words.
+# Values after a secret's name that are not secrets: code, placeholders, words.
 
 _CODE = compiled(
     r"(?:self|this|cls|args|config|cfg|settings|os|env|process|request|req|options|opts|ctx)\."

@@ -140,7 +140,7 @@ def _line_of(place: Place, numbers: Mapping[Place, int]) -> int:
 
 
 def written(place: Place) -> str:
-    """A place in the usual notation.
+    """A path of keys in the usual notation.
 
     Examples
     --------

@@ -245,7 +245,7 @@ def _named(key: str) -> str:
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """Return the quantile of ordered samples, the nearest from above.
+    """Return the quantile of ordered samples: the smallest sample at or above it.
 
     Examples
     --------

@@ -96,8 +96,8 @@ class Oracle(Strategy):
     ``host.needs`` has the needs: words that recorded actions use, and statements of the facts that
     labels name. Of several statements the newest is kept, with its whole exchange. A user message
     comes first, as providers require. No real agent can do this: it shows the smallest context that
-    forgets nothing. It is no bound on cost: it rewrites the prompt after the last use of each
-    statement.
+    forgets nothing. It is not a bound on cost, because it rewrites the prompt after the last use of
+    each statement.
 
     If the prompt is too large, only the user's message and the newest exchange of the current turn
     are kept without being needed.
@@ -120,7 +120,7 @@ class TaskEnd(Strategy):
     the content; no log has these decisions. This is an upper bound on their memory. A task ends
     before a user message if most of the prompt is not needed again. Then it keeps what
     :class:`Oracle` keeps, free of charge and without a summary. In between the prompt only grows.
-    It is no strict bound on cost, because ``gain`` is a setting.
+    It is not a strict bound on cost, because ``gain`` is a setting.
 
     Parameters
     ----------

@@ -102,7 +102,7 @@ ALL_STRATEGIES = DEFAULT_STRATEGIES + _OTHERS
 
 
 def line_up_of(strategies: Iterable[object]) -> str:
-    """Return the word for strategies that are named together; "" for others.
+    """Return the word that names all these strategies; "" if there is none.
 
     Examples
     --------

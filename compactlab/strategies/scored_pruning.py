@@ -217,11 +217,11 @@ class ScoredPruning(Strategy):
     may summarise (``scored_pruning + full_summary``).
 
     The scores are recorded answers from a file. Without a file **a stand-in scores**: BM25 of call
-    and result for the user's last three messages, relative to the best. It is no model, and says
-    nothing about Jev's quality. The requests are billed either way: each has all messages without
-    results (at most 25,000 tokens) and as many questions as fit. Jev costs 0.042 dollars per
-    million input tokens and nothing for output (Zuplo's page on it, 2026-11-27, second-hand), less
-    than a seventieth of the session's model, which is billed by default.
+    and result for the user's last three messages, relative to the best. It is not a model, and
+    shows nothing about Jev's quality. The requests are billed either way: each has all messages
+    without results (at most 25,000 tokens) and as many questions as fit. Jev costs 0.042 dollars
+    per million input tokens and nothing for output (Zuplo's page on it, 2026-11-27, second-hand),
+    less than a seventieth of the session's model, which is billed by default.
 
     Not exact: the wording of the state, and the order in which a large one is cut. Manual
     compactions are not built.

@@ -332,7 +332,7 @@ def check_strategy(
     Raises
     ------
     UsageError
-        If it is a class, or a part is no frozen dataclass.
+        If it is a class, or a part is not a frozen dataclass.
 
     Examples
     --------

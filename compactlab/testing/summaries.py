@@ -43,7 +43,7 @@ def check_summarizer(
     Raises
     ------
     UsageError
-        If it is a class, or no frozen dataclass.
+        If it is a class, or not a frozen dataclass.
 
     Examples
     --------

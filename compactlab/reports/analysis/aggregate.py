@@ -169,7 +169,7 @@ CONTROLS = (JUNK, RANDOM, ORACLE)
 def missed(runs: Sequence[Run], lag: int) -> dict[str, list[float]]:
     """The share of the needs beyond a distance that is missed, by summariser and by conversation.
 
-    Conversations without such needs, and summarisers that lack some of the others, are left out.
+    Conversations without such needs are left out, and summarisers without all other conversations.
     """
     counts = [each for group in replays(runs) if (each := _misses(group, lag)).get(OWN, (0, 0))[0]]
     return {

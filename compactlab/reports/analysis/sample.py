@@ -132,12 +132,12 @@ def _values(groups: Sequence[Sequence[Run]], metrics: Sequence[str]) -> Floats:
 # each other: up to 30 times as long. It also fixes the order of additions.
 _WAYS, _PAIRS, _ROWS = 50, 100, 40
 
-# This many ways are converted to floats at a time.
+# Number of ways that are converted to floats at a time.
 _BLOCK = 20 * _WAYS
 
 
 def products(values: Floats, ways: NDArray[np.generic]) -> Iterator[tuple[slice, Floats]]:
-    """Compute sums of the values with the coefficients of many ways.
+    """Compute sums of the values, with the coefficients of each way.
 
     Examples
     --------

@@ -37,7 +37,7 @@ _ALIASES = {name.replace("recall", "memory"): name for name in CHARTS}
 
 
 def kinds_of(names: Collection[str]) -> frozenset[str]:
-    """The kinds of charts with these names; of all charts without any name.
+    """The kinds of charts with these names; all kinds if no name is given.
 
     Raises
     ------

@@ -42,7 +42,7 @@ from compactlab.reports.render.text import NONE, capitalised, counted, exact, li
 from compactlab.sim.store.results import Results
 
 LINES = 32
-# The width where the output is no terminal, such as mail and logs.
+# The width if the output is not a terminal, such as mail and logs.
 _WIDTH = 110
 
 

@@ -78,7 +78,7 @@ _MARKS = {
 def document(results: Results, swept: Sequence[Sweep], width: int) -> Document:
     """The verdict of sweeps: a table each, and the cheapest strategies under each window.
 
-    ``width`` holds where the output is no terminal.
+    ``width`` is used if the output is not a terminal.
     """
     blocks: list[Block] = []
     for sweep in swept:

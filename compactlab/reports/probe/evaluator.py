@@ -173,7 +173,7 @@ class Log:
         Raises
         ------
         InputError
-            If the file is no log, or a sample failed.
+            If the file is not a log, or a sample failed.
         """
         try:
             log = msgspec.json.decode(read_file(path), type=_Log)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.text import Text
 
-# The width if the output is no terminal: enough for every column.
+# The width if the output is not a terminal: enough for every column.
 _UNBOUNDED = 400
 # Blanks between two columns, wide and tight, and the minimum width of the first column if tight. A
 # longer word of a name widens it, up to a maximum.

@@ -14,10 +14,10 @@ from compactlab.sim.facts.attribution import Attributed, Copy, count_words, word
 from compactlab.sim.facts.occurrences import normal
 from compactlab.sim.facts.wording import Wording
 
-# A value is not chance if few texts of that length contain it without its origin: at most the first
-# share of them; or at most the second, if at most the third share of positions in the original are
-# as similar to its sentence as its origin. The first is the usual level of a test; the others were
-# chosen on half of the conversations of LoCoMo, see examples/validate_score.py.
+# Levels at which a value is not chance. Few texts of that length contain it without its origin: at
+# most the first share; or at most the second, if also at most the third share of positions in the
+# original are as similar to its sentence as its origin. The first is the usual level of a test; the
+# others were chosen on half of the conversations of LoCoMo, see examples/validate_score.py.
 SELDOM, NOT_OFTEN, AS_LIKE = 0.05, 0.2, 0.01
 _NEAR = 2  # messages on either side that count as the same position
 _SENTENCE = re.compile(r"(?<=[.!?]) +|[\r\n]+|(?<=[\u3002\uff01\uff1f])")

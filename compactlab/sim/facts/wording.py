@@ -253,7 +253,7 @@ class Wording:
         """Whether the text states one part of a fact with several parts.
 
         The parts may be spread over a sentence and the next one, if that continues it. All parts in
-        one sentence are enough for a whole, whatever it calls it, and so is a part of some words.
+        one sentence state the whole under any name, and so does a part of several words.
         """
         names = tuple(name for name in (fact.key, *fact.aliases) if name)
         query = fact_query(names, (part,), "is")

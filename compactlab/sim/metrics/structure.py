@@ -49,7 +49,7 @@ def broken_references(data: RunData) -> int:
     """Pointers to content in files that is missing or changed.
 
     Each pointer of the session counts once, if its content is gone or has another hash when the
-    pointer first appears. Other paths, such as those of read files, are no pointers. 0 for
+    pointer first appears. Other paths, such as those of read files, are not pointers. 0 for
     strategies that move no content to files.
     """
     return sum(len(step.outside.broken) for step in data.trace.steps)

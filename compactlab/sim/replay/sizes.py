@@ -246,10 +246,10 @@ class Front:
         self._share(context, new, left)
 
     def _cut(self, context: Messages, new: Sequence[int], left: int, shared: int) -> int:
-        """Return to the middle of messages sized together; return the tokens left for new ones.
+        """Resize old messages after a cut within a group; return the tokens left for new ones.
 
-        Their split was a guess. An excess before the cut is a deficit after it, so the prompts that
-        ended after it keep their sizes.
+        The split of the group's size was a guess. An excess before the cut is a deficit after it,
+        so prompts that ended after it keep their sizes.
         """
         start = shared
         while start and not self._measured(context, start):

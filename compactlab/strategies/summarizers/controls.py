@@ -74,7 +74,7 @@ _SENTENCE = (
 class Junk(Sized):
     """Write words without content, as many as a summary has.
 
-    The lower bound for all summaries. An empty answer is no bound: strategies reject it, and the
+    The lower bound for all summaries. An empty answer is not a bound: strategies reject it, and the
     length of a summary determines the next compaction.
     """
 
