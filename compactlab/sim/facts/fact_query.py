@@ -159,6 +159,8 @@ class FactQuery:
     heads: tuple[frozenset[object], ...]
     values: tuple[tuple[Token, ...], ...]
     polarity: str
+    # Parts of the names that suffice where a value is demanded with them: a rule names its object.
+    looser: Names = ()
 
     @cached_property
     def truth(self) -> str:
@@ -242,6 +244,7 @@ def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
     """Build the search form from names, values and polarity."""
     keys: list[tuple[frozenset[object], ...]] = []
     heads: list[frozenset[object]] = []
+    looser: list[tuple[frozenset[object], ...]] = []
     for name in names:
         said = content(tokens(name))
         words = tuple(senses(token.form) for token in said)
@@ -270,7 +273,7 @@ def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
         if polarity in ("must", "must_not") and len(said) > 1 and said[0].kind in ("word", "name"):
             # The object is the value: other words of the key only say what sort of thing it is.
             light = said[0].form in vocabulary().light_verbs
-            keys.append(words[1:] if light else words[:1])
+            looser.append(words[1:] if light else words[:1])
     query = tuple(_said(value) for value in values)
     # A long number is sufficient without its unit.
     query += tuple(
@@ -282,7 +285,9 @@ def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
         and value[0].number >= 100
         and value[1].kind == "word"
     )
-    return FactQuery(tuple(dict.fromkeys(keys)), tuple(heads), query, polarity)
+    return FactQuery(
+        tuple(dict.fromkeys(keys)), tuple(heads), query, polarity, tuple(dict.fromkeys(looser))
+    )
 
 
 def alike(wanted: Token, said: Token, shared: Collection[str]) -> bool:

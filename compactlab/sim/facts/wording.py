@@ -175,7 +175,7 @@ class Wording:
                 return Spoken(key=True, stated=True, intact=True)
         return found
 
-    def _says(self, fact: Fact) -> Spoken:  # noqa: PLR0911
+    def _says(self, fact: Fact) -> Spoken:  # noqa: PLR0911, PLR0912
         values = (fact.value, *fact.variants)
         names = tuple(name for name in (fact.key, *fact.aliases) if name)
         if not names and fact.polarity == "is":
@@ -197,6 +197,9 @@ class Wording:
             loose = self._judged(query, self._most(query), bare=True)
             if loose.intact:
                 return loose
+        by_object = self._judged(query, query.looser)
+        if by_object.intact:
+            return by_object
         if found.key and query.polarity != "must_not":
             return found
         if query.polarity == "must_not" or (query.telling and query.polarity == "is"):
