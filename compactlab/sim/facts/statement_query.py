@@ -143,10 +143,10 @@ class StatementQuery:
 
     def mentions(self, query: FactQuery, shared: Collection[str]) -> bool:
         """Whether the value occurs, its words in any order, and is not denied."""
-        text = self.text.replace("in case of ", "")  # "in case of fire, the order is"
-        if self.asks or DOUBT.search(text) or IF.search(text):
+        spots = [*self.spots(query.values, shared)] or [*self._scattered(query.values, shared)]
+        text = self.text.replace("in case of ", "") if spots else ""  # "in case of fire, ..."
+        if not spots or self.asks or DOUBT.search(text) or IF.search(text):
             return False
-        spots = [*self.spots(query.values, shared)] or self._scattered(query.values, shared)
         for spot in spots:
             place = self.of[spot[0]]
             if place < self.own:
@@ -226,7 +226,7 @@ class StatementQuery:
         self, values: Iterable[tuple[Token, ...]], shared: Collection[str]
     ) -> Iterator[tuple[int, int]]:
         """Find long values whose words are all in one segment; the verb may separate them."""
-        for value in values:
+        for value in filter(self.tokens.may_say, values):
             for index in range(len(self.segments) if len(value) > 1 else 0):
                 here = [n for n, of in enumerate(self.of) if of == index]
                 found = [
