@@ -197,7 +197,7 @@ class Wording:
             loose = self._judged(query, self._most(query), bare=True)
             if loose.intact:
                 return loose
-        by_object = self._judged(query, query.looser)
+        by_object = self._judged(query, () if found.key else query.looser)
         if by_object.intact:
             return by_object
         if found.key and query.polarity != "must_not":
