@@ -222,9 +222,9 @@ def test_no_list_of_reservations_makes_room_in_a_budget(
 ) -> None:
     (tmp_path / "pending.json").write_text(content, "latin-1")
     asker, here = Asker(tmp_path, "record", budget=0.0), Endpoint("openai", server.url)
-    with pytest.raises(InputError, match=r"pending\.json: is no list"):
+    with pytest.raises(InputError, match=r"pending\.json: is not a list"):
         asker.check("gpt-5-mini", here)
-    with pytest.raises(InputError, match=r"pending\.json: is no list"):
+    with pytest.raises(InputError, match=r"pending\.json: is not a list"):
         asker.answer(asked(model="gpt-5-mini"), here)
     assert server.asked == []
 

@@ -103,4 +103,4 @@ def test_commands_find_databases_without_being_told(home: Path) -> None:
     assert "opencode" not in inspected.out
     done = called("inspect", "--client", "codex")
     assert done.code == 2
-    assert "none of the usual folders is here" in done.err
+    assert "none of the default folders exists" in done.err

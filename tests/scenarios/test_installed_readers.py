@@ -78,7 +78,7 @@ def poems(tmp_path: Path) -> Path:
 def test_a_package_brings_a_format_by_the_name_of_its_entry_point(
     install: Install, poems: Path
 ) -> None:
-    with pytest.raises(InputError, match="no transcript of a known format"):
+    with pytest.raises(InputError, match="not a transcript of a known format"):
         transcript.read(poems)
     install()
     (conversation,) = transcript.read(poems)
@@ -112,14 +112,14 @@ def test_nor_does_one_that_crashes_at_a_look(install: Install, poems: Path) -> N
     install()
     code = poems.parents[1] / "site" / "poetry_logs.py"
     code.write_text(code.read_text().replace("return isinstance", "os._exit(3)  # return"))
-    with pytest.raises(InputError, match="no transcript of a known format"):
+    with pytest.raises(InputError, match="not a transcript of a known format"):
         transcript.read(poems)
 
 
 def test_a_built_in_name_wins(install: Install, poems: Path) -> None:
     install(name="codex")
     assert transcript.formats()["codex"].package == ""
-    with pytest.raises(InputError, match="no transcript of a known format"):
+    with pytest.raises(InputError, match="not a transcript of a known format"):
         transcript.read(poems)
 
 

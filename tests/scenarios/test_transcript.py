@@ -134,7 +134,7 @@ def test_other_links_that_lead_out_of_a_folder_are_passed_over(
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert transcripts.find([tmp_path]) == ([], 1)
-    with pytest.raises(InputError, match="no regular file"):
+    with pytest.raises(InputError, match="not a regular file"):
         transcripts.find([tmp_path / "pipe"])
     with pytest.raises(InputError, match="No such file"):
         transcripts.find([tmp_path / "missing"])

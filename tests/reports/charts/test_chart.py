@@ -79,7 +79,7 @@ def test_the_same_figure_gives_the_same_bytes(
 
 @pytest.mark.parametrize("name", ["", "../x", "A", "a b", "a.svg", "-a", "nul\x00"])
 def test_a_name_must_be_that_of_a_file_anywhere(name: str, chart: Chart) -> None:
-    with pytest.raises(ValueError, match="no name for a chart"):
+    with pytest.raises(ValueError, match="not a name for a chart"):
         Chart(name, "", "", chart.figure)
 
 

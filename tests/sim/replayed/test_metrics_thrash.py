@@ -213,7 +213,7 @@ def test_nobody_waits_for_what_is_made_beside_the_work(kit: Any) -> None:
 def test_the_speed_is_that_of_the_definition() -> None:
     assert Speed(47, 35_000) == SPEED
     definition = METRICS["compaction_stall_s"].definition
-    assert f"{SPEED.output} tokens a second" in definition
+    assert f"{SPEED.output} tokens per second" in definition
     assert f"{SPEED.prefill:,} a second" in definition
 
 
