@@ -214,7 +214,7 @@ def test_the_speed_is_that_of_the_definition() -> None:
     assert Speed(47, 35_000) == SPEED
     definition = METRICS["compaction_stall_s"].definition
     assert f"{SPEED.output} tokens per second" in definition
-    assert f"{SPEED.prefill:,} a second" in definition
+    assert f"{SPEED.prefill:,} per second" in definition
 
 
 # ---------------------------------------------------------------------------------- by brute force
