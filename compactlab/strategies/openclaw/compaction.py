@@ -170,7 +170,8 @@ class DistilledSummary(Strategy):
         cut = "a cut may fall inside a turn: its beginning is summarised (all)"
         large = "where little can be cut off, a summary may be larger than that (all)"
         early = self.max_active_transcript_bytes or self.with_cache_reads or self.stale_usage
-        return {"last user message": cut, **({"size": large} if early else {})}
+        small = self.keep_recent_tokens < 20_000
+        return {"last user message": cut, **({"size": large} if early or small else {})}
 
     @property
     def phases(self) -> frozenset[Phase]:  # type: ignore[override]
