@@ -34,7 +34,10 @@ ACTING = (
 )
 
 # What these declare to break takes more conversations to occur.
-RARELY = ("rolling_summary", "tool_groups", "endpoint_compaction(trigger=3000, item_tokens=20)")
+RARELY = (
+    "rolling_summary", "tool_groups", "endpoint_compaction(trigger=3000, item_tokens=20)",
+    "event_ranges(compaction_interval=1, trigger=1000, event_retention_size=2)",
+)  # fmt: skip
 # Conversations: the dozen of extremes and one more; the extremes and some.
 EXTREMES, FEW, MORE = 13, 34, 50
 
