@@ -5,7 +5,8 @@ from __future__ import annotations
 import heapq
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import insort
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -65,6 +66,32 @@ class ShownLines:
                 yield fact, self._lines[fact]
 
 
+class _Untold:
+    """The facts of a voice that are not stated yet; only those that are due are looked at."""
+
+    def __init__(self, facts: Iterable[PlannedFact]) -> None:
+        self._numbers = {fact: number for number, fact in enumerate(facts)}
+        self._later = sorted(self._numbers, key=lambda fact: fact.place, reverse=True)
+        self._due: list[PlannedFact] = []
+
+    def __iter__(self) -> Iterator[PlannedFact]:
+        return iter(self._numbers)
+
+    def __contains__(self, fact: object) -> bool:
+        return fact in self._numbers
+
+    def due(self, here: float) -> list[PlannedFact]:
+        """Return the facts that are due at a position, in their first order."""
+        while self._later and self._later[-1].place <= here:
+            insort(self._due, self._later.pop(), key=self._numbers.__getitem__)
+        return [fact for fact in self._due if fact.place <= here]
+
+    def remove(self, fact: PlannedFact) -> None:
+        """Remove a fact that was due."""
+        del self._numbers[fact]
+        self._due.remove(fact)
+
+
 class Generator:
     """Writes a planned conversation: its facts in the phrases of a family, the rest by a world."""
 
@@ -82,8 +109,17 @@ class Generator:
         self._at_once = world.domain.at_once
         self._rng, self._wording, self._lags = open("telling"), open("wording"), open("lags")
         self._facts = facts
-        self._agents = [each for each in facts if each.voice == "assistant"]
-        self._tools = [each for each in facts if each.voice == "tool"]
+        self._agents = _Untold(each for each in facts if each.voice == "assistant")
+        self._tools = _Untold(each for each in facts if each.voice == "tool")
+        self._dropped = [each for each in facts if each.dropped >= 0]
+        # By turn, what the user states there for the first time, and again.
+        self._news: dict[int, list[PlannedFact]] = {}
+        self._again: dict[int, list[PlannedFact]] = {}
+        for fact in facts:
+            if fact.voice == "user":
+                self._news.setdefault(fact.turn, []).append(fact)
+            for turn in dict.fromkeys(fact.restated):
+                self._again.setdefault(turn, []).append(fact)
         self._needs: list[Waiting] = []
         self._resumed: list[Waiting] = []  # needs that wait until the user refers back to the fact
         self._stated = self._drawn = 0
@@ -123,22 +159,18 @@ class Generator:
         """Let the user state changes and new facts, and make a request."""
         lines: list[Line] = []
         self._over = last
-        for fact in self._facts:
+        for fact in self._dropped:
             # A tool may state a fact late; it is then withdrawn as soon as it is known.
-            if 0 <= fact.dropped <= turn and fact.stated and not fact.withdrawn_at:
+            if fact.dropped <= turn and fact.stated and not fact.withdrawn_at:
                 family = self._family
                 phrases = family.closes if fact.kind in CLOSED else family.deletes
                 lines.append((self._phrase(phrases, fact), None))
                 fact.withdrawn_at, fact.withdrawn = self._draft.next_id, True
         lines += self._come_back(last)
         # The instruction file has already stated these facts.
-        news = [
-            each
-            for each in self._facts
-            if each.voice == "user" and each.turn == turn and not each.origin
-        ]
+        news = [each for each in self._news.get(turn, ()) if not each.origin]
         lines += [(self._statement(fact), fact) for fact in news]
-        again = [each for each in self._facts if turn in each.restated and each.holds]
+        again = [each for each in self._again.get(turn, ()) if each.holds]
         lines += [(self._phrase(self._family.states[fact.kind], fact), fact) for fact in again]
         request = self._world.request(max(50.0, until - self._draft.tokens))
         lines.insert(self._rng.choice((0, len(lines))), (request, None))
@@ -148,7 +180,7 @@ class Generator:
     def _work(self, until: float, last: bool) -> None:
         """Let the agent call tools until the turn is long enough, then answer."""
         draft = self._draft
-        while (left := until - draft.tokens) > 0 or (last and self._here(self._tools)):
+        while (left := until - draft.tokens) > 0 or (last and any(map(self._is_here, self._tools))):
             if not self._step(max(50.0, left), rush=left <= 0):
                 length = draft.characters(max(1.0, until - draft.tokens))
                 break
@@ -223,17 +255,14 @@ class Generator:
         spans = [(fact, at, at + len(line)) for fact, at, line in places if at >= 0]
         self._state(self._draft.result(call, call_id), spans)
 
-    def _ready(
-        self, facts: Sequence[PlannedFact], rush: bool, ahead: float = 0
-    ) -> list[PlannedFact]:
+    def _ready(self, facts: _Untold, rush: bool, ahead: float = 0) -> list[PlannedFact]:
         """Return the facts that are due; a replacement is due after the fact that it replaces."""
-        here = math.inf if rush else self._draft.tokens + ahead
-        due = [fact for fact in self._here(facts) if fact.place <= here]
+        due = filter(self._is_here, facts.due(math.inf if rush else self._draft.tokens + ahead))
         return [fact for fact in due if fact.old is None or fact.old.stated]
 
-    def _here(self, facts: Sequence[PlannedFact]) -> list[PlannedFact]:
-        """Return the facts of the current branch."""
-        return [fact for fact in facts if fact.branch == self._branch]
+    def _is_here(self, fact: PlannedFact) -> bool:
+        """Whether a fact is one of the current branch."""
+        return fact.branch == self._branch
 
     def _go(self, turn: int) -> None:
         """Go to the branch of a turn: begin a new one here, or continue another at its end."""

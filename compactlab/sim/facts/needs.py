@@ -135,7 +135,8 @@ def _arguments(part: Part) -> Iterator[str]:
 AHEAD = (1, 5, 20)  # actions: project's notes on metrics, section 4, FNC@k
 _NOWHERE = 1 << 62  # the index of a word that has not occurred
 _BITS = 50_000_000  # bytes of cached word sets
-_MESSAGES = 20_000  # messages with cached words; more than most prompts have
+# Cached numbers, 8 bytes each; a message takes as much as some more: 100 MB at most.
+_NUMBERS, _ITSELF = 12_000_000, 40
 
 
 def bits(numbers: Iterable[int]) -> int:
@@ -222,7 +223,7 @@ class ForwardNeeds:
         self._held: dict[str, tuple[int, ...]] = {}
         self._held_in: dict[int, tuple[Message, tuple[int, ...]]] = {}
         self._bits_in: dict[int, int] = {}
-        self._bytes = 0
+        self._bytes = self._size = 0
         acts = {id: tuple(self._numbers[w] for w in words) for id, words in uses.items()}
         # By the id of a call's answer: the words used by this action and the next ones that had
         # occurred before the call, in order of use; and their number for each look-ahead.
@@ -303,13 +304,15 @@ class ForwardNeeds:
         """Return the numbers of the words in a message, one per part that contains it."""
         known = self._held_in.get(id(message))
         if known is None:
-            # The message is stored too: after its deletion, its id() may be reused.
-            if len(self._held_in) >= _MESSAGES:
+            numbers = tuple(self.held_by(message.parts))
+            self._size += _ITSELF + len(numbers)
+            if self._size > _NUMBERS:
                 self._held_in.clear()
                 self._bits_in.clear()
                 self._held.clear()
-                self._bytes = 0
-            known = self._held_in[id(message)] = (message, tuple(self.held_by(message.parts)))
+                self._bytes, self._size = 0, _ITSELF + len(numbers)
+            # The message is stored too: after its deletion, its id() may be reused.
+            known = self._held_in[id(message)] = (message, numbers)
         return known[1]
 
     def bits_in(self, message: Message) -> int:
