@@ -385,7 +385,7 @@ class _Attribution:
             matched += size if equal else sum(run.words for run in runs)
             whole |= {self._index[equal.id]} if equal else set()
             for run in runs:
-                indices = {self._index[self._texts[index.text].id] for index in run.places}
+                indices = {self._index[self._texts[place.text].id] for place in run.places}
                 copied |= indices
                 whole |= indices if self._whole(run) else set()
         other = words - matched
@@ -428,7 +428,7 @@ class _Attribution:
                     Copy(
                         run.start - piece.start,
                         run.end - piece.start,
-                        frozenset(self._texts[index.text].id for index in run.places),
+                        frozenset(self._texts[place.text].id for place in run.places),
                     )
                     for run in piece.runs
                 )
@@ -452,12 +452,12 @@ class _Attribution:
         return replace(part, text=text, kind=kind, sources=sources)
 
     def _whole(self, run: Run) -> bool:
-        return any(self._texts[index.text].words == run.words for index in run.places)
+        return any(self._texts[place.text].words == run.words for place in run.places)
 
     def _sources(self, run: Run) -> Iterator[Source]:
-        for index in run.places:
-            text = self._texts[index.text]
-            yield Source(text.id, text.part, index.start, index.end)
+        for place in run.places:
+            text = self._texts[place.text]
+            yield Source(text.id, text.part, place.start, place.end)
 
     def _cut(self, text: str, piece: _Piece) -> tuple[Source, ...]:
         """Return the spans of the original text that a piece truncates.
