@@ -29,9 +29,9 @@ from compactlab.reports.analysis.windows import size_of, sweeps
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, free_standing, strategy_colours
 from compactlab.reports.charts.kit import PERCENT, KeyEntry, Unit, mark, measure, panels, row_tips
+from compactlab.reports.charts.lines import by_window
 from compactlab.reports.charts.palette import light
 from compactlab.reports.charts.pareto import pareto
-from compactlab.reports.charts.windows import by_window
 from compactlab.sim.replay.strategy import Act
 from compactlab.sim.store.results import Results
 from compactlab.strategies.catalogue import find_strategy

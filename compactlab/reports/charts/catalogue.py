@@ -1,4 +1,4 @@
-"""The names of charts and of their files."""
+"""The charts in reading order, and the names of their files."""
 
 from __future__ import annotations
 
@@ -6,32 +6,57 @@ import hashlib
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple
 
 from compactlab.sim.core.errors import UsageError, unknown
 
-# The kind of each chart by its name, in reading order. `report --only` and files have the names;
-# the methods of `results.plot` have them with underscores.
-CHARTS: Mapping[str, str] = {
-    "cost-and-recall": "pareto",
-    "cost-by-class": "classes",
-    "cache-misses-by-cause": "causes",
-    "spikes-and-break-even": "spikes",
-    "compaction-after-compaction": "thrash",
-    "recall-by-distance": "lag",
-    "recall-by-type": "type",
-    "recall-by-compactions": "survival",
-    "states-of-facts": "states",
-    "continuity": "continuity",
-    "cost-with-recovery": "loops",
-    "context-by-call": "session",
-    "cumulative-cost": "cumulative",
-    "ranks": "sensitivity",
-    "cost-and-recall-by-window": "windows",
+if TYPE_CHECKING:
+    from compactlab.reports.charts.chart import Chart
+
+
+class Entry(NamedTuple):
+    """A chart: its kind, its function, and its subject.
+
+    One is drawn of each comparison, of each conversation, of each sweep over windows, or of all
+    results. ``gallery.py`` has the arguments that there are for each. The function is imported on
+    request: ``--help`` needs no numpy.
+    """
+
+    kind: str
+    place: str  # module:function, in this folder
+    subject: str = "comparison"
+
+    @property
+    def function(self) -> Callable[..., Chart | None]:
+        """The function that draws it; None if there is nothing to draw."""
+        module, _, name = self.place.partition(":")
+        return getattr(import_module(f"compactlab.reports.charts.{module}"), name)  # type: ignore[no-any-return]
+
+
+# In reading order. `report --only` and files have the names; the methods of `results.plot` have
+# them with underscores.
+CHARTS: Mapping[str, Entry] = {
+    "cost-and-recall": Entry("pareto", "pareto:pareto"),
+    "cost-by-class": Entry("classes", "stacked:classes"),
+    "cache-misses-by-cause": Entry("causes", "stacked:breakdown"),
+    "spikes-and-break-even": Entry("spikes", "setbacks:spikes"),
+    "compaction-after-compaction": Entry("thrash", "thrash:thrash"),
+    "recall-by-distance": Entry("lag", "lines:by_lag"),
+    "recall-by-type": Entry("type", "profile:by_type"),
+    "recall-by-compactions": Entry("survival", "lines:by_round"),
+    "states-of-facts": Entry("states", "stacked:occupancy"),
+    "continuity": Entry("continuity", "profile:continuity"),
+    "cost-with-recovery": Entry("loops", "setbacks:loops"),
+    "context-by-call": Entry("session", "sessions:session", "conversation"),
+    "cumulative-cost": Entry("cumulative", "lines:cumulative", "conversation"),
+    "ranks": Entry("sensitivity", "sensitivity:sensitivity", "results"),
+    "cost-and-recall-by-window": Entry("windows", "lines:by_window", "windows"),
 }
 # Formats of files.
 FORMS = ("svg", "png", "pdf")
-NAMES = {kind: name for name, kind in CHARTS.items()}
+NAMES = {entry.kind: name for name, entry in CHARTS.items()}
 # Another word for recall, which people try.
 _ALIASES = {name.replace("recall", "memory"): name for name in CHARTS}
 
@@ -48,7 +73,7 @@ def kinds_of(names: Collection[str]) -> frozenset[str]:
     for name in known:
         if name not in CHARTS:
             raise UsageError(unknown("chart", name, CHARTS))
-    return frozenset(CHARTS[name] for name in known or CHARTS)
+    return frozenset(CHARTS[name].kind for name in known or CHARTS)
 
 
 # Names of files, in portable characters.

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Case, Comparison, Row, case_of, comparisons
@@ -14,15 +16,7 @@ from compactlab.reports.charts.catalogue import CHARTS, NAMES, kinds_of, short_n
 from compactlab.reports.charts.chart import USUAL, Chart, Look
 from compactlab.reports.charts.drawing import own_specs, strategy_colours
 from compactlab.reports.charts.kit import WIDTH, Colours
-from compactlab.reports.charts.lines import by_lag, by_round, cumulative
-from compactlab.reports.charts.pareto import pareto
-from compactlab.reports.charts.profile import by_type, continuity
-from compactlab.reports.charts.sensitivity import sensitivity
-from compactlab.reports.charts.sessions import Panel, session
-from compactlab.reports.charts.setbacks import loops, spikes
-from compactlab.reports.charts.stacked import breakdown, classes, occupancy
-from compactlab.reports.charts.thrash import thrash
-from compactlab.reports.charts.windows import by_window
+from compactlab.reports.charts.sessions import Panel
 from compactlab.reports.render.text import capitalised
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.results import Results
@@ -42,7 +36,7 @@ def gallery(
     cases: Sequence[Case] | None = None,
     *,
     most: int = ROWS,
-    kinds: Collection[str] = CHARTS.values(),
+    kinds: Collection[str] = NAMES,
     width: float = WIDTH,
 ) -> list[Chart]:
     """All charts of a comparison with figures, in reading order.
@@ -53,35 +47,43 @@ def gallery(
     """
     own = own_specs(results)
     some = replace(comparison, rows=tuple(drawn(comparison, own, most)))
-    builders: dict[str, Callable[[str], Chart | None]] = {
-        "pareto": lambda key: pareto(comparison, colours, key, own, width),
-        "classes": lambda key: classes(some, key, width),
-        "causes": lambda key: breakdown(some, key, width),
-        "spikes": lambda key: spikes(some, key, width),
-        "thrash": lambda key: thrash(some, key, width),
-        "lag": lambda key: by_lag(some, colours, key, width),
-        "type": lambda key: by_type(some, key, width),
-        "survival": lambda key: by_round(some, colours, key, width),
-        "states": lambda key: occupancy(some, key, width),
-        "continuity": lambda key: continuity(some, key, width),
-        "loops": lambda key: loops(some, key, width),
-    }
-    charts = [build(f"{name}-{kind}") for kind, build in builders.items() if kind in kinds]
-    shown = largest(some, cases) if {"session", "cumulative"} & {*kinds} else []
+    given = {
+        "whole": comparison, "comparison": some, "colours": colours, "own": own, "width": width,
+    }  # fmt: skip
+    charts = drawings("comparison", given, name, kinds=kinds)
+    of_one = {entry.kind for entry in CHARTS.values() if entry.subject == "conversation"}
+    shown = largest(some, cases) if of_one & {*kinds} else []
     short = short_names(case_of(next(iter(runs.values())))[:2] for runs in shown)
     for number, runs in enumerate(shown, 1):
         rows = [row for row in some.rows if row.spec in runs]
         first = runs[rows[0].spec]
-        title = title_of(first)
         panels = [
             Panel(row.label, colours[row.spec], runs[row.spec], results.catalogue) for row in rows
         ]
-        pair = [
-            "session" in kinds and session(panels, f"{name}-session-{number}", title, width),
-            "cumulative" in kinds
-            and cumulative(rows, runs, colours, f"{name}-cumulative-{number}", title, width=width),
-        ]
-        charts += [replace(each, short=short[case_of(first)[:2]]) for each in pair if each]
+        talk = {"rows": rows, "runs": runs, "panels": panels, "subject": title_of(first)}
+        pair = drawings("conversation", {**given, **talk}, name, f"{number}", kinds=kinds)
+        charts += [replace(each, short=short[case_of(first)[:2]]) for each in pair]
+    return charts
+
+
+def drawings(
+    subject: str,
+    given: Mapping[str, Any],
+    *names: str,
+    kinds: Collection[str] = NAMES,
+) -> list[Chart]:
+    """The charts of a subject that have something to show, in reading order.
+
+    Each function is given those arguments that it names. The name of a chart is its kind between
+    ``names``.
+    """
+    before, after = (*names, "", "")[:2]
+    charts = []
+    for entry in CHARTS.values():
+        if entry.subject == subject and entry.kind in kinds:
+            name = "-".join(filter(None, (before, entry.kind, after)))
+            named = signature(entry.function).parameters.keys() & {"name", *given}
+            charts.append(entry.function(**{each: {**given, "name": name}[each] for each in named}))
     return [chart for chart in charts if chart]
 
 
@@ -173,13 +175,16 @@ def _all(
             name = stem(NAMES[chart.kind], under, chart.short, taken)
             taken.add(name)
             yield replace(chart, name=name, scope=f"{capitalised(scope(comparison))}.")
-    for number, sweep in enumerate(sweeps(compared) if "windows" in kinds else (), 1):
-        if swept := by_window(sweep, colours, f"windows-{number}", width):
-            name = stem(NAMES[swept.kind], "", "", taken)
-            taken.add(name)
-            yield replace(swept, name=name)
-    if "sensitivity" in kinds and (ranks := sensitivity(compared, colours, width)):
-        yield replace(ranks, name=stem(NAMES[ranks.kind], "", "", taken))
+    given = {"compared": compared, "colours": colours, "width": width}
+    loose = [
+        chart
+        for number, sweep in enumerate(sweeps(compared), 1)
+        for chart in drawings("windows", {**given, "sweep": sweep}, "", f"{number}", kinds=kinds)
+    ]
+    for chart in (*loose, *drawings("results", given, kinds=kinds)):
+        name = stem(NAMES[chart.kind], "", "", taken)
+        taken.add(name)
+        yield replace(chart, name=name)
 
 
 def largest(comparison: Comparison, cases: Sequence[Case] | None = None) -> list[dict[str, Run]]:

@@ -1,4 +1,4 @@
-"""Lines over a session: cumulative cost, and recall by distance and by compactions."""
+"""One line per strategy, named at its end: cost by call, recall by age, both by window."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from compactlab.reports.analysis.aggregate import JUNK, ORACLE, OWN, recall_by_lag
 from compactlab.reports.analysis.bootstrap import row_interval
 from compactlab.reports.analysis.calls import bills
+from compactlab.reports.analysis.columns import recall_head
 from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.analysis.windows import Sweep, short, size_of, strategies
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, tip, width_of
 from compactlab.reports.charts.kit import (
@@ -380,3 +382,59 @@ def _band(row: Row, metrics: Sequence[str]) -> Sequence[tuple[float, float]]:
         known = interval.low is not None and interval.high is not None
         band.append((1 - (interval.high or 0.0), 1 - (interval.low or 0.0)) if known else _NO_BAND)
     return band if any(ends is not _NO_BAND for ends in band) else ()
+
+
+# Cost and recall over the context window: two panels, one line per strategy.
+
+_HIGH, _BEFORE, _UNDER, _STACKED = 220.0, 48.0, 40.0, 480.0
+_LETTERS = 22
+_WINDOWS = (
+    "The cost of a conversation and the recall of every strategy under each window, over the same "
+    "conversations. Recall is at one distance under all windows. A prompt that exceeds the window "
+    "is counted like any other; the table marks these strategies."
+)
+
+
+def by_window(sweep: Sweep, colours: Colours, name: str, width: float = WIDTH) -> Chart | None:
+    """Draw cost and recall over the window; None if no strategy has figures under two."""
+    panels = [
+        lines
+        for lines in (
+            _over_windows(sweep, colours, "cost of a conversation, USD", USD),
+            _over_windows(sweep, colours, f"{recall_head(sweep[0])}, %", PERCENT),
+        )
+        if lines.curves
+    ]
+    if not panels:
+        return None
+    across = len(panels) if width > _STACKED else 1
+    down = len(panels) // across
+    each = width / across
+    with canvas():
+        sheet = Sheet((_UNDER + _HIGH + 8) * down, (), width=width)
+        for number, lines in enumerate(panels):
+            ends = [curve.end.label for curve in named(lines.curves)]
+            room = each - _BEFORE - width_of_ends(ends, _LETTERS, NAME_SIZE) - _RIGHT
+            low = (_UNDER + _HIGH + 8) * (down - 1 - number // across) + _UNDER
+            axes = sheet.axes(each * (number % across) + _BEFORE, low, room, _HIGH)
+            draw_lines(axes, lines, _LETTERS)
+            heads = {float(n): f"window of {label}" for n, label in enumerate(lines.names)}
+            tell(axes, lines.curves, heads, lines.unit)
+    return Chart(name, "Cost and recall by window", _WINDOWS, sheet.figure, "windows")
+
+
+def _over_windows(sweep: Sweep, colours: Colours, what: str, unit: Unit) -> Lines:
+    curves = []
+    for index, row in enumerate(strategies(sweep)):
+        ys = []
+        for comparison in sweep:
+            own = next((each for each in comparison.rows if each.spec == row.spec), None)
+            value = None
+            if own is not None:
+                value = own.mean() if unit is USD else own.recall
+            ys.append(math.nan if value is None else value)
+        if sum(not math.isnan(y) for y in ys) > 1:
+            xs = [float(n) for n in range(len(sweep))]
+            curves.append(Curve(row.label, colours.get(row.spec, "grey"), xs, ys, place=index))
+    names = [short(size_of(each)) for each in sweep]
+    return Lines(curves, "context window, tokens", what, unit, names)

@@ -111,14 +111,14 @@ def trade_off(
 
 
 def pareto(
-    comparison: Comparison,
+    whole: Comparison,
     colours: Colours,
     name: str,
     own: Collection[str] = (),
     width: float = WIDTH,
 ) -> Chart | None:
     """Draw cost and recall; ``own`` specs are named, too. None if nothing is needed."""
-    if (subject := trade_off(comparison, colours, own)) is None:
+    if (subject := trade_off(whole, colours, own)) is None:
         return None
     narrow = None
     with canvas():
@@ -129,7 +129,7 @@ def pareto(
             size = SIZE if width > _WIDE[0] else NAME_SIZE
             wide, broken = _drawn(subject, (width, max(_SHAPE * width, _LOWEST)), size)
     caption = (
-        _CAPTION.format(lag=comparison.lag)
+        _CAPTION.format(lag=whole.lag)
         + ("" if len(subject.rows) <= _FEW else _NAMED)
         + (_BROKEN if broken else "")
         + (_BARS.format(reference=subject.reference) if subject.reference else "")

@@ -34,14 +34,14 @@ class _Shared(NamedTuple):
 
 
 def sensitivity(
-    comparisons: Sequence[Comparison], colours: Colours | None = None, whole: float = WIDTH
+    compared: Sequence[Comparison], colours: Colours | None = None, width: float = WIDTH
 ) -> Chart | None:
     """Draw the ranks of strategies under every model and summariser.
 
     It uses the largest group of comparisons over the same cases. None if no two of them share two
     strategies or more. Specs without a colour are grey.
     """
-    group = comparable(comparisons)
+    group = comparable(compared)
     specs = _common(group)
     if len(group) < 2 or len(specs) < 2:
         return None
@@ -50,16 +50,16 @@ def sensitivity(
     if not shown:
         return None
     # Panels stand next to each other, on narrow sheets below each other.
-    across = len(shown) if whole > _STACKED else 1
-    width, height = whole / across, _BELOW + _ROW * len(specs) + _HEAD
+    across = len(shown) if width > _STACKED else 1
+    each, height = width / across, _BELOW + _ROW * len(specs) + _HEAD
     shared = _Shared({row.spec: row.label for row in group[0].rows}, _columns(group), colours or {})
     with canvas():
-        sheet = Sheet(height * len(shown) / across, _KEY, above=2, below=9, width=whole)
+        sheet = Sheet(height * len(shown) / across, _KEY, above=2, below=9, width=width)
         for number, (metric, own) in enumerate(shown.items()):
-            start = width * (number % across)
+            start = each * (number % across)
             top = height * (len(shown) / across - number // across)
             sheet.text((start + 4, top - 4), _PANELS[metric], "muted", size=8.5)
-            _panel(sheet, (start, width, top), own, shared)
+            _panel(sheet, (start, each, top), own, shared)
     title = f"Ranks by {listed(list(_varied(group)))}"
     ranked = [(f"{_PANELS[m]}: {c}", own) for m, every in shown.items()
               for c, own in zip(shared.columns, every, strict=True)]  # fmt: skip

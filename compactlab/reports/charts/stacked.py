@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from compactlab.reports.analysis.aggregate import causes_of
 from compactlab.reports.analysis.comparison import Comparison, Row
@@ -12,9 +12,6 @@ from compactlab.reports.charts.chart import Chart, Section
 from compactlab.reports.charts.drawing import canvas
 from compactlab.reports.charts.kit import PERCENT, TOKENS, USD, WIDTH, Piece, Unit, Values, bars
 from compactlab.reports.charts.palette import cause_colours
-
-if TYPE_CHECKING:
-    pass
 
 # Cost by class of tokens: one bar per strategy, one piece per class.
 
@@ -81,14 +78,15 @@ def _stack(
     return Stack([row.label for row in rows], pieces, unit, title, end)
 
 
-def _chart(stack: Stack | None, width: float, *texts: str) -> Chart | None:
+def _chart(
+    stack: Stack | None, width: float, *texts: str, section: Section = "cost"
+) -> Chart | None:
     """A chart; ``texts``: name, title, caption and kind."""
     name, title, caption, kind = texts
     if stack is None:
         return None
     with canvas():
         drawn = bars(*stack[:-1], end=stack.end, width=width)
-    section: Section = "memory" if kind == "states" else "cost"
     return Chart(name, title, caption, drawn, kind, section, values=stack.values)
 
 
@@ -157,5 +155,5 @@ def states_of_facts(comparison: Comparison) -> Stack | None:
 
 def occupancy(comparison: Comparison, name: str, width: float = WIDTH) -> Chart | None:
     """Draw the states of facts under each strategy."""
-    stack = states_of_facts(comparison)
-    return _chart(stack, width, name, "States of facts", _STATES_CAPTION, "states")
+    texts = (name, "States of facts", _STATES_CAPTION, "states")
+    return _chart(states_of_facts(comparison), width, *texts, section="memory")

@@ -14,9 +14,8 @@ from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.scope import model_names, told_apart, window
 from compactlab.reports.analysis.windows import sweeps
 from compactlab.reports.charts.drawing import strategy_colours
+from compactlab.reports.charts.gallery import drawings
 from compactlab.reports.charts.palette import COLOURS
-from compactlab.reports.charts.sensitivity import sensitivity
-from compactlab.reports.charts.windows import by_window
 from compactlab.reports.page import windows
 from compactlab.reports.page.commands import command, recordings, specs
 from compactlab.reports.page.conversations import BUDGET, must_be_there
@@ -193,13 +192,12 @@ def _across(compared: Sequence[Comparison], colours: Mapping[str, str]) -> Itera
         yield sentences(agreed, "strong", bullets=False)
     elif len({(each.model, each.summarizer) for each in compared}) > 1:
         yield sentences([_NO_PAIR], "important", bullets=False)
+    given = {"compared": compared, "colours": colours}
     for number, sweep in enumerate(sweeps(compared), 1):
         yield Heading(capitalised(windows.title(sweep)), 3)
         yield windows.table(sweep, colours)
-        if chart := by_window(sweep, colours, f"windows-{number}"):
-            yield drawing(chart)
-    if chart := sensitivity(compared, colours):
-        yield drawing(chart)
+        yield from map(drawing, drawings("windows", {**given, "sweep": sweep}, "", f"{number}"))
+    yield from map(drawing, drawings("results", given))
 
 
 def _words(*titles: str, figures: Sequence[str] = ()) -> tuple[Column, ...]:

@@ -2,12 +2,17 @@
 
 import re
 from dataclasses import replace
+from importlib import import_module
+from inspect import isfunction
+from pkgutil import iter_modules
 from typing import Any, get_args
 from xml.etree import ElementTree
 
 import pytest
 
+from compactlab.reports import charts
 from compactlab.reports.analysis.comparison import comparisons
+from compactlab.reports.charts.catalogue import CHARTS
 from compactlab.reports.charts.chart import Section
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.gallery import gallery
@@ -43,6 +48,17 @@ def test_charts_stand_in_reading_order(make: Make, store: Store) -> None:
     assert sections == sorted(sections, key=get_args(Section).index)
     assert charts[0].name == "part-1-pareto"
     assert all(chart.title and chart.caption.endswith(".") for chart in charts)
+
+
+def test_every_function_that_draws_a_chart_is_in_the_list() -> None:
+    found = {
+        f"{module.name}:{name}"
+        for module in iter_modules(charts.__path__)
+        for name, each in vars(import_module(f"{charts.__name__}.{module.name}")).items()
+        if isfunction(each) and each.__module__.endswith(f".{module.name}") and name[0] != "_"
+        if each.__annotations__.get("return") == "Chart | None"
+    }
+    assert found == {entry.place for entry in CHARTS.values()}
 
 
 def test_what_is_empty_is_left_out(make: Make, store: Store) -> None:

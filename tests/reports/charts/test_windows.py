@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.analysis.windows import sweeps
-from compactlab.reports.charts.windows import by_window
+from compactlab.reports.charts.lines import by_window
 
 Compare = Callable[..., Comparison]
 
