@@ -160,6 +160,7 @@ docs: $(READY) ## write anew what README and pages have from the code and from d
 	$(BIN)/python examples/experiments_page.py
 	$(BIN)/python examples/scenarios_page.py
 	$(BIN)/python examples/store_page.py
+	$(BIN)/python examples/strategies_page.py
 	$(BIN)/python examples/summarizers_page.py
 	$(BIN)/compactlab schema protocol -o docs/protocol.schema.json
 	$(BIN)/python examples/readme_figures.py pages

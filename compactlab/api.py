@@ -52,8 +52,8 @@ from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Step
 from compactlab.sim.store.results import Results as Runs
 from compactlab.sim.store.store import Store
+from compactlab.strategies import DEFAULT_STRATEGIES
 from compactlab.strategies.catalogue import forget
-from compactlab.strategies.line_up import DEFAULT_STRATEGIES
 
 if TYPE_CHECKING:
     import pandas as pd

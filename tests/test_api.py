@@ -18,8 +18,8 @@ from compactlab.sim.core.errors import InputError, ModelError, UsageError
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.replay.strategy import Strategy
+from compactlab.strategies import DEFAULT_STRATEGIES
 from compactlab.strategies.controls import KeepAll
-from compactlab.strategies.line_up import DEFAULT_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.strategies.windows import SlidingWindow
 

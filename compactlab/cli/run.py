@@ -120,7 +120,7 @@ def run(
     from compactlab.request.names import asker_of
     from compactlab.sim.experiment.workers import Workers
     from compactlab.sim.store.store import Store
-    from compactlab.strategies.line_up import ALL
+    from compactlab.strategies.catalogue import ALL
 
     if quiet:
         be_quiet()

@@ -60,8 +60,9 @@ from compactlab.sim.experiment.foreign import kind_of
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.sim.models.pricing import known_models
 from compactlab.sim.store.tables import TABLES
+from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies import catalogue as strategies
-from compactlab.strategies.line_up import ALL, ALL_STRATEGIES
+from compactlab.strategies.catalogue import ALL
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, known_summarizer
 
 # Expands an experiment file: texts and tables become specs.

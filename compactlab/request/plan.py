@@ -35,8 +35,8 @@ from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.models.pricing import known_models
 from compactlab.sim.replay.strategy import Strategy
-from compactlab.strategies.catalogue import forget
-from compactlab.strategies.line_up import DEFAULT_STRATEGIES, line_up_of, written_out
+from compactlab.strategies import DEFAULT_STRATEGIES
+from compactlab.strategies.catalogue import forget, line_up_of, written_out
 from compactlab.strategies.summarizers.catalogue import controls
 
 Given = Conversation | Seeded | str | Path

@@ -79,7 +79,7 @@ def _usual_conversations() -> list[str]:
 
 
 def _usual_strategies() -> list[str]:
-    from compactlab.strategies.line_up import DEFAULT_STRATEGIES
+    from compactlab.strategies import DEFAULT_STRATEGIES
 
     return [*DEFAULT_STRATEGIES]
 

@@ -5,16 +5,23 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, partial
+from inspect import isclass
+from typing import TypeVar
 
-import compactlab.strategies as built_in
+import compactlab.strategies as package
 from compactlab.sim.core.loading import with_source
 from compactlab.sim.core.registry import ClassRegistry
 from compactlab.sim.core.spec import build, parse_spec, snake_case
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.replay.strategy import Pipeline, Strategy
+from compactlab.strategies import ALL_STRATEGIES, DEFAULT_STRATEGIES
 from compactlab.strategies.program.exec import Exec
 from compactlab.strategies.summarizers.catalogue import forget as forget_summarizers
 
+T = TypeVar("T")
+
+ALL = "all"
+"""Stands for all strategies among the names of some."""
 EXEC = "exec"
 """The strategy that runs a program: it has no default, and so is not among the others."""
 # Strategies whose one argument is always given; its name may be left out.
@@ -25,7 +32,11 @@ _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 STRATEGIES = ClassRegistry(
     "strategies",
     "strategy",
-    {snake_case(name): getattr(built_in, name) for name in built_in.__all__},
+    {
+        snake_case(name): each
+        for name, each in sorted(vars(package).items())
+        if isclass(each) and issubclass(each, Strategy)
+    },
     Strategy,
 )
 
@@ -155,3 +166,28 @@ def _split(text: str) -> list[str]:
         else:
             pieces[-1] += bit
     return [_COMMAND.sub(r"\1command=", piece) for piece in pieces]
+
+
+def line_up_of(strategies: Iterable[object]) -> str:
+    """Return the word that names all these strategies; "" if there is none.
+
+    Examples
+    --------
+    >>> line_up_of(DEFAULT_STRATEGIES), line_up_of(["all"]), line_up_of(["codex"])
+    ('default', 'all', '')
+    """
+    given = tuple(strategies)
+    return "default" if given == DEFAULT_STRATEGIES else ALL if given == (ALL,) else ""
+
+
+def written_out(strategies: Iterable[T | str]) -> list[T | str]:
+    """Return strategies, with ``all`` replaced by all of them.
+
+    Examples
+    --------
+    >>> written_out(["codex", "pi"])
+    ['codex', 'pi']
+    >>> len(written_out(["all"])) == len(ALL_STRATEGIES)
+    True
+    """
+    return [each for given in strategies for each in (ALL_STRATEGIES if given == ALL else (given,))]

@@ -53,6 +53,7 @@ class TurnCheckpoints(Strategy):
     """
 
     does = (Act.SUMMARISE,)
+    waits = "a number of turns"
 
     every: Annotated[int, at_least(1)] = 21
     keep: Annotated[int, at_least(0)] = 10

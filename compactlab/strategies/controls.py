@@ -23,6 +23,8 @@ class KeepAll(Strategy):
     Forgets nothing and keeps the cached prefix, but exceeds the context window sooner or later.
     """
 
+    waits = "nothing"
+
     def compact(self, view: View, host: Host) -> View:
         return view
 
@@ -35,6 +37,7 @@ class KeepNone(Strategy):
     """
 
     does = (Act.TRUNCATE,)
+    waits = "a new turn"
 
     def compact(self, view: View, host: Host) -> View:
         return view.with_messages(tail(view.messages, current_turn(view.messages)))
@@ -54,6 +57,7 @@ class RandomKeep(Strategy):
     """
 
     does = (Act.TRUNCATE,)
+    waits = "nothing: at every call"
 
     share: Annotated[float, between(0, 1)] = 0.5
     phases = frozenset({Phase.BEFORE_TURN})
@@ -104,6 +108,7 @@ class Oracle(Strategy):
     """
 
     does = (Act.TRUNCATE,)
+    waits = "nothing: at every call"
 
     phases = frozenset({Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
     sees_future = True
@@ -129,6 +134,7 @@ class TaskEnd(Strategy):
     """
 
     does = (Act.TRUNCATE,)
+    waits = "a new turn, when most is not needed again"
 
     gain: Annotated[float, between(0, 1)] = 0.5
     phases = frozenset({Phase.BEFORE_TURN, Phase.ON_OVERFLOW})
@@ -187,6 +193,8 @@ class AsRecorded(Strategy):
     The session as recorded. It keeps everything in synthetic conversations. A compaction has its
     cost in the log, or none if the log lacks it; reports count these.
     """
+
+    waits = "the recorded agent"
 
     def compact(self, view: View, host: Host) -> View:
         done = host.notes.get("done", 0)

@@ -75,6 +75,7 @@ class KeepWarm(Strategy):
 
     by_price = True
     does = (Act.REQUEST,)
+    waits = "the cache to expire"
 
     mode: Literal["idle", "streaming"] = "idle"
     probability: Annotated[float, between(0, 1)] = 0.15

@@ -183,6 +183,7 @@ class TrimMessages(Strategy):
     """
 
     does = (Act.TRUNCATE,)
+    waits = "nothing: it trims to a budget at every call"
 
     max_tokens: Annotated[int, at_least(1)] = 20_000
     strategy: Literal["first", "last"] = "last"

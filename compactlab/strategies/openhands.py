@@ -87,6 +87,7 @@ class RecentEvents(Strategy):
     """
 
     does = (Act.TRUNCATE,)
+    waits = "a number of messages"
 
     keep_first: Annotated[int, at_least(0)] = 1
     max_events: int = 100
@@ -127,6 +128,7 @@ class AmortizedForgetting(Strategy):
     """
 
     does = (Act.TRUNCATE,)
+    waits = "a number of messages"
 
     max_size: Annotated[int, at_least(1)] = 100
     keep_first: int = 1
@@ -303,6 +305,7 @@ class ObservationMasking(Strategy):
     """
 
     does = (Act.CLEAR,)
+    waits = "a number of observations"
 
     n: Annotated[int, at_least(0)] = 5
     polling: Annotated[int, at_least(1)] = 1

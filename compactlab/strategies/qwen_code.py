@@ -95,6 +95,7 @@ class MicroCompaction(Strategy):
     """
 
     does = (Act.CLEAR,)
+    waits = "a pause, or a number of characters of outputs"
 
     minutes: Annotated[int, at_least(-1)] = MINUTES
     keep: Annotated[int, at_least(1)] = KEEP

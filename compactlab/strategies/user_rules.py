@@ -85,6 +85,7 @@ class UserRules(Strategy):
     """
 
     does = (Act.RETRIEVE, Act.REQUEST)
+    waits = "another to summarise"
 
     answers: str = ""
     model: str = ""

@@ -35,6 +35,7 @@ class SlidingWindow(Strategy):
     """
 
     does = (Act.TRUNCATE,)
+    waits = "a number of messages"
 
     keep: Annotated[int, at_least(1)] = 20
 

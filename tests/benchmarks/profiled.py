@@ -15,7 +15,7 @@ from types import FrameType
 from compactlab.api import run
 from compactlab.reports.page.page import write
 from compactlab.scenarios.catalogue import DEFAULT
-from compactlab.strategies.line_up import ALL_STRATEGIES
+from compactlab.strategies import ALL_STRATEGIES
 
 EVERY = 0.004
 

@@ -19,8 +19,8 @@ from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Agent
 from compactlab.sim.store.run import Run
+from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.catalogue import STRATEGIES, find_strategy
-from compactlab.strategies.line_up import ALL_STRATEGIES
 from tests.benchmarks.counters import counters
 
 # What asks for summaries or extra turns is as fast as whoever writes them.

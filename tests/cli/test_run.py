@@ -11,7 +11,7 @@ from inline_snapshot import snapshot
 
 from compactlab.cli.dry_run import Budget
 from compactlab.sim.store.results import Results
-from compactlab.strategies.line_up import ALL_STRATEGIES
+from compactlab.strategies import ALL_STRATEGIES
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 FOLDERS = {"runs", "calls", "compactions", "facts", "lags", "messages", "views"}

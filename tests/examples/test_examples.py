@@ -16,7 +16,7 @@ from compactlab import api
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.request.file import ExperimentSettings
 from compactlab.request.plan import plan
-from compactlab.strategies.line_up import AGENTS, ALL_STRATEGIES, DEFAULT_STRATEGIES
+from compactlab.strategies import AGENTS, ALL_STRATEGIES, DEFAULT_STRATEGIES
 
 
 def run(*arguments: str, cwd: Path) -> str:

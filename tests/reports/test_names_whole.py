@@ -11,8 +11,8 @@ from compactlab.reports.render import terminal
 from compactlab.reports.render.document import Column, Document, Table, name, rows
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
+from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.catalogue import STRATEGIES
-from compactlab.strategies.line_up import ALL_STRATEGIES
 
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
 LABELS = [*ALL_STRATEGIES, "event_ranges(compaction_interval=0, trigger=0.8) + pair_repair"]

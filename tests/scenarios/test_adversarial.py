@@ -16,8 +16,8 @@ from compactlab.sim.facts.wording import Wording
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.store.run import Run
+from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
 from tests.scenarios.made import SEEDS, made, of_all_seeds, stated, written
 

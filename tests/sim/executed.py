@@ -21,7 +21,7 @@ from compactlab.sim.experiment.shard import Shard, Task, forget
 from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.store.code import ENGINE, REDACTION, reached
 from compactlab.sim.store.run import shard_files
-from compactlab.strategies.line_up import ALL_STRATEGIES
+from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS
 from tests.recordings import claude_code, written
 

@@ -6,8 +6,8 @@ import pytest
 
 from compactlab.sim.metrics import RunData
 from compactlab.sim.metrics.behaviour import tokens_added
+from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.strategies.openclaw.sidecar import HEADER
 
 MODEL = "claude-sonnet-4-5"

@@ -6,8 +6,8 @@ from functools import cache
 
 import pytest
 
+from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.catalogue import STRATEGIES, find_strategy
-from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.testing.contract import Violation, check_strategy
 
 # A size in which a strategy does within the battery's windows what it declares to break, where

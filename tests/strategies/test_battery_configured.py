@@ -10,8 +10,8 @@ from hypothesis import Phase, assume, given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, Strategy
+from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.catalogue import STRATEGIES, find_strategy
-from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.testing.contract import check_strategy
 
 

@@ -6,11 +6,9 @@ import pickle
 
 import pytest
 
-from compactlab import strategies as face
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.core.spec import snake_case
-from compactlab.strategies.catalogue import STRATEGIES, find_strategy
-from compactlab.strategies.line_up import ALL_STRATEGIES
+from compactlab.strategies import ALL_STRATEGIES
+from compactlab.strategies.catalogue import find_strategy
 
 OWN = """
 from dataclasses import dataclass
@@ -51,10 +49,6 @@ def own(tmp_path):
     file = tmp_path / "own.py"
     file.write_text(OWN)
     return str(file)
-
-
-def test_every_strategy_of_the_face_is_in_the_catalogue():
-    assert {snake_case(name) for name in face.__all__} <= set(STRATEGIES.built_in)
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import record
+from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.line_up import ALL_STRATEGIES
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 
 FAST = ("revised_decisions(tokens=20000)", "tool_flood(tokens=60000)")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.core.view import Messages
+from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.line_up import ALL_STRATEGIES
 
 SUMMARISING = "reserve_tokens=1000, reserve_tokens_floor=0, keep_recent_tokens=400"
 PLANNED = "token_budget(reserve_tokens_floor=500, min_dynamic_reserve_tokens=200)"

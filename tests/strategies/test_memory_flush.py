@@ -2,10 +2,11 @@
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import pytest
 
-from compactlab.sim.core.message import Source
+from compactlab.sim.core.message import Source, Usage
 from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import RunData, figures
@@ -265,3 +266,15 @@ def test_it_keeps_the_contract(flush):
     compacts = "auto_compact(reserve_tokens=1500, reserve_tokens_floor=0, keep_recent_tokens=600)"
     found = check_strategy(find_strategy(f"{flush} + {compacts}"), 40)
     assert not [each for each in found if "memory_flush" in each.strategy]
+
+
+def test_the_flush_runs_so_many_tokens_before_the_trigger(moment: Any) -> None:
+    def due(used: int, **fields: Any) -> bool:
+        now = moment("uau", size=4, reported=Usage(uncached=used))
+        return MemoryFlush(**fields)._due(now.view, now.host)
+
+    assert [due(used) for used in (175_000, 176_000)] == [False, True]
+    assert [due(used, trigger=0.5) for used in (95_000, 96_000)] == [False, True]
+    assert [due(used, trigger=50_000) for used in (45_000, 46_000)] == [False, True]
+    assert not due(3000, trigger=4000, version="2026.3.13")  # nothing is before that
+    assert [due(used, trigger=4000) for used in (1900, 2000)] == [False, True]  # but half of it

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from math import nan
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,17 +30,12 @@ from compactlab.strategies import (
     Codex,
     ContextWindows,
     DescribedResults,
-    DistilledSummary,
     EndpointCompaction,
-    EventRanges,
     FractionSplit,
     FullSummary,
     HalfTruncation,
     HistorySummary,
-    IdleCompaction,
     InspectCompaction,
-    LogRetrieval,
-    MemoryFlush,
     MiddleSummary,
     Opencode,
     PairSafeWindow,
@@ -67,49 +63,18 @@ from compactlab.strategies.mechanisms.estimate import known_tokens, last_usage, 
 from compactlab.strategies.mechanisms.trigger import is_size, tokens_at
 from compactlab.strategies.qwen_code import prompt_tokens
 
-# What waits for something else than for the window to fill, and for what.
-OTHERS = {
-    "keep_all": "nothing",
-    "as_recorded": "the recorded agent",
-    "keep_none": "a new turn",
-    "random_keep": "nothing: at every call",
-    "oracle": "nothing: at every call",
-    "sliding_window": "a number of messages",
-    "recent_events": "a number of messages",
-    "amortized_forgetting": "a number of messages",
-    "trim_messages": "nothing: it trims to a budget at every call",
-    "turn_slice": "a number of turns",
-    "turn_checkpoints": "a number of turns",
-    "token_budget": "nothing: every turn it plans for what the window leaves, and its parameters "
-    "say how much that is; at what size it acts and down to what size is one and the same",
-    "pair_repair": "a fault",
-    "observation_masking": "a number of observations",
-    "clear_thinking": "a new turn",
-    "task_end": "a new turn, when most is not needed again",
-    "keep_warm": "the cache to expire",
-    "ttl_prune": "the cache to expire; ratios say what it does then",
-    "offload_outputs": "a single large output",
-    "summary_sidecar": "another to leave something out; its threshold says how full it must be",
-    "context_recovery": "another to compact",
-    "user_rules": "another to summarise",
-    "memory_recall": "what the user asks",
-    "write_guard": "a result to be written",
-    "context_guard": "three quarters of the window, by weights of its own; it has no setting",
-    "overflow_truncation": "a refusal",
-    "micro_compaction": "a pause, or a number of characters of outputs",
-}
+BUILT_IN = {name: STRATEGIES.find(name) for name in STRATEGIES.built_in}
 
 
-def test_whatever_waits_for_the_window_has_a_trigger() -> None:
-    without = {
-        name
-        for name, cls in STRATEGIES.built_in.items()
-        if "trigger" not in {each.name for each in fields(cls)}  # type: ignore[arg-type]
+def test_whatever_does_not_wait_for_the_window_says_what_it_waits_for() -> None:
+    sized = {
+        name: "trigger" in {each.name for each in fields(cls)}  # type: ignore[arg-type]
+        for name, cls in BUILT_IN.items()
     }
-    assert without == OTHERS.keys()
+    assert sized == {name: not cls.waits for name, cls in BUILT_IN.items()}
 
 
-AGENTS = [name for name, cls in STRATEGIES.built_in.items() if issubclass(cls, Agent)]
+AGENTS = [name for name, cls in BUILT_IN.items() if issubclass(cls, Agent)]
 
 
 @pytest.mark.parametrize("trigger", [120_000, 0.6])
@@ -138,7 +103,7 @@ def test_as_it_stands_nobody_is_told_anything() -> None:
     )
 
 
-SIZED = [name for name in STRATEGIES.built_in if name not in OTHERS]
+SIZED = [name for name, cls in BUILT_IN.items() if not cls.waits]
 
 
 @pytest.mark.parametrize("wrong", ["'x'", "0.0", "-1", "1.5", "True", "1e400", "(5, 6)", "''"])
@@ -244,10 +209,6 @@ EXCEEDED: dict[type[Strategy], tuple[Callable[..., Strategy], Count]] = {
 }
 
 
-# What acts for other reasons, too, or not before a call; each has stories in its own file.
-BESIDES = {DistilledSummary, MemoryFlush, LogRetrieval, EventRanges, IdleCompaction}
-
-
 @dataclass(frozen=True)
 class Watched(Strategy):
     """Asks a strategy, and writes down how much it counted and whether it did anything."""
@@ -272,9 +233,12 @@ def law(cls: type[Strategy]) -> tuple[Callable[..., Strategy], Count]:
     return {**REACHED, **EXCEEDED}[cls]
 
 
-def test_the_laws_are_of_all_that_compact() -> None:
-    known = {STRATEGIES.built_in[name] for name in SIZED if name not in AGENTS}
-    assert known == {*REACHED, *EXCEEDED, *BESIDES}
+def test_what_has_no_law_here_has_stories_of_its_trigger_in_its_own_file(root: Path) -> None:
+    """So has what acts for other reasons, too, or not before a call."""
+    known = {name for name in SIZED if BUILT_IN[name] not in {*REACHED, *EXCEEDED}}
+    own = {name: root / f"tests/strategies/test_{name}.py" for name in known.difference(AGENTS)}
+    told = {name for name, file in own.items() if "trigger" in file.read_text("utf-8")}
+    assert told == own.keys()
 
 
 @settings(max_examples=25)
@@ -348,18 +312,6 @@ def test_codex_takes_no_more_than_nine_tenths_of_the_window(moment: Any) -> None
     limits = [limit_of(t, host) for t in (None, 100_000, 0.5, 0.95, 190_000)]
     assert limits == [180_000, 100_000, 100_000, 180_000, 180_000]
     assert Codex(trigger=0.5).parts[0].trigger == 0.5  # type: ignore[attr-defined]
-
-
-def test_the_flush_runs_so_many_tokens_before_the_trigger(moment: Any) -> None:
-    def due(used: int, **fields: Any) -> bool:
-        now = moment("uau", size=4, reported=Usage(uncached=used))
-        return MemoryFlush(**fields)._due(now.view, now.host)
-
-    assert [due(used) for used in (175_000, 176_000)] == [False, True]
-    assert [due(used, trigger=0.5) for used in (95_000, 96_000)] == [False, True]
-    assert [due(used, trigger=50_000) for used in (45_000, 46_000)] == [False, True]
-    assert not due(3000, trigger=4000, version="2026.3.13")  # nothing is before that
-    assert [due(used, trigger=4000) for used in (1900, 2000)] == [False, True]  # but half of it
 
 
 def test_tool_groups_are_told_beyond_it_and_left_out_no_sooner(tell: Any, play: Any) -> None:

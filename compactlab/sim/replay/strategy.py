@@ -69,6 +69,8 @@ class Strategy(ABC):
     ----------
     does
         Its effects on the context, for lists.
+    waits
+        What it waits for; "" if for the window to fill: then it has a field ``trigger``.
     background
         Whether its summaries are made in the background.
     phases
@@ -99,6 +101,7 @@ class Strategy(ABC):
     """
 
     does: ClassVar[tuple[Act, ...]] = ()
+    waits: ClassVar[str] = ""
     background: ClassVar[bool] = False
     phases: ClassVar[frozenset[Phase]] = frozenset({Phase.BEFORE_CALL})
     lifetime: ClassVar[Lifetime] = Lifetime.SESSION

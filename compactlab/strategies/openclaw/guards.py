@@ -368,6 +368,7 @@ class WriteGuard(Strategy):
     """
 
     does = (Act.REPAIR, Act.CLEAR)
+    waits = "a result to be written"
 
     synthetic_results: bool = True
     max_chars: Annotated[int, at_least(0)] = MOST_CHARS
@@ -415,6 +416,7 @@ class OverflowTruncation(Strategy):
     """
 
     does = (Act.CLEAR,)
+    waits = "a refusal"
 
     version: Literal["2026.2.17", "2026.3.13"] = "2026.3.13"
     phases = frozenset({Phase.ON_OVERFLOW})
@@ -459,6 +461,7 @@ class ContextGuard(Strategy):
     """
 
     does = (Act.CLEAR,)
+    waits = "three quarters of the window, by weights of its own; it has no setting"
 
     newest_first: bool = False
     lifetime = Lifetime.REQUEST

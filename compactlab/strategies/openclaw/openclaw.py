@@ -52,6 +52,7 @@ class TurnSlice(Mending):
     """
 
     does = (Act.TRUNCATE,)
+    waits = "a number of turns"
     beyond = "it counts turns, not tokens; auto_compact + turn_slice fits"
 
     history_limit: Annotated[int, at_least(1)] = 10

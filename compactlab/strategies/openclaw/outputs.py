@@ -233,6 +233,7 @@ class OffloadOutputs(Strategy):
     """
 
     does = (Act.OFFLOAD,)
+    waits = "a single large output"
 
     max_text_chars: int = MAX_TEXT_CHARS
     preview_chars: int = PREVIEW_CHARS

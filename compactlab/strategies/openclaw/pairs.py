@@ -320,6 +320,7 @@ class PairRepair(Mending):
     """
 
     does = (Act.REPAIR,)
+    waits = "a fault"
 
     version: Version = NEWEST
 

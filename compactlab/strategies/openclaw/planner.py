@@ -149,6 +149,7 @@ class TokenBudget(Mending):
     """
 
     does = (Act.TRUNCATE,)
+    waits = "nothing: every turn it plans for what the window leaves"
 
     reserve_tokens_floor: Annotated[int, at_least(0)] = 20_000
     max_history_share: Annotated[float, between(0.1, 1)] = 1.0

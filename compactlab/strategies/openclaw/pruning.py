@@ -245,6 +245,7 @@ class TtlPrune(Strategy):
     """
 
     does = (Act.CLEAR,)
+    waits = "the cache to expire; ratios say what it does then"
 
     ttl: str = "5m"
     keep_last_assistants: Annotated[int, at_least(0)] = 3

@@ -68,6 +68,7 @@ class MemoryRecall(Strategy):
     """
 
     does = (Act.RETRIEVE,)
+    waits = "what the user asks"
 
     max_results: Annotated[int, at_least(1)] = 6
     max_injected_chars: Annotated[int, at_least(0)] = 4000

@@ -138,6 +138,7 @@ class ContextRecovery(Strategy):
     """
 
     does = (Act.RETRIEVE,)
+    waits = "another to compact"
 
     messages: Annotated[int, between(0, MOST)] = 10
     chars: Annotated[int, at_least(1)] = 500

@@ -259,6 +259,7 @@ class SummarySidecar(Strategy):
     """
 
     does = (Act.NOTE,)
+    waits = "another to leave something out; its threshold says how full it must be"
 
     hardened: bool = True
     threshold: Annotated[float, at_least(0)] = THRESHOLD

@@ -375,6 +375,7 @@ class ClearThinking(Strategy):
     """
 
     does = (Act.CLEAR,)
+    waits = "a new turn"
 
     keep: Annotated[int, at_least(1)] = 1
 
