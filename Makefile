@@ -158,6 +158,7 @@ site: .venv/site ## build the site into build/site
 docs: $(READY) ## write anew what README and pages have from the code and from docs/results
 	$(BIN)/python examples/metrics_page.py
 	$(BIN)/python examples/experiments_page.py
+	$(BIN)/python examples/formats_page.py
 	$(BIN)/python examples/scenarios_page.py
 	$(BIN)/python examples/store_page.py
 	$(BIN)/python examples/strategies_page.py

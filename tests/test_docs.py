@@ -132,6 +132,12 @@ POINTS = [
 ]
 
 
+def test_the_sections_of_formats_are_what_make_docs_writes(root: Path) -> None:
+    page = written_in(root, "formats")
+    written = run_path(str(root / "examples" / "formats_page.py"))["renewed"](page)
+    assert written == page, "write it anew: make docs"
+
+
 def test_every_format_has_its_section_with_the_same_points(root: Path) -> None:
     sections = re.split(r"^## ", written_in(root, "formats"), flags=re.MULTILINE)
     points = {}

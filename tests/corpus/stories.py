@@ -1,7 +1,8 @@
 """Stories: small transcripts of every format, each with the conversations that are read of it.
 
-A file of ``stories/`` has those of a subject. Behind ``===`` stands a story's title, then perhaps
-why it is so; behind ``---`` the name of a file, then the file; behind ``+++ read`` the
+A file of ``stories/`` has those of a subject. In front stand the sections of docs/formats.md that
+the stories show (``make docs`` writes the page). Behind ``===`` stands a story's title, then
+perhaps why it is so; behind ``---`` the name of a file, then the file; behind ``+++ read`` the
 conversations as compactlab's own format has them, and behind ``!`` why there are no (more) of them.
 Where reading strictly ends otherwise, that stands behind ``+++ strict``. A file that is called
 ``NAME.sql`` stands for the database ``NAME``.
@@ -76,12 +77,22 @@ def records_of(subject: str) -> dict[str, list[Any]]:
     return {title: story.records for title, story in stories_of(subject).items()}
 
 
+def good_files(what: str) -> dict[str, list[Any]]:
+    """The records of the stories ``FORMAT: WHAT`` of all formats, by format."""
+    return {
+        title.removesuffix(f": {what}"): story.records
+        for file in sorted(FOLDER.glob("*.txt"))
+        for title, story in stories_of(file.stem).items()
+        if title.endswith(f": {what}")
+    }
+
+
 def stories_of(subject: str) -> dict[str, Story]:
     """The stories of a subject, by title."""
     stories: dict[str, Story] = {}
     story, mark, name = Story(""), "", ""
     text = (FOLDER / f"{subject}.txt").read_text("utf-8")
-    for line in text.removesuffix("\n").split("\n"):
+    for line in text.removeprefix(head_of(text)).removesuffix("\n").split("\n"):
         if _MARK.match(line):
             mark, name = line, line[4:]
             if mark.startswith("==="):
@@ -100,9 +111,16 @@ def stories_of(subject: str) -> dict[str, Story]:
     return stories
 
 
+def head_of(text: str) -> str:
+    """What stands in front of the first story."""
+    return "" if text.startswith("=== ") else text.partition("\n=== ")[0] + "\n"
+
+
 def write_stories(subject: str, stories: list[Story]) -> None:
     """Write the stories of a subject."""
-    (FOLDER / f"{subject}.txt").write_text("".join(map(str, stories)), encoding="utf-8")
+    file = FOLDER / f"{subject}.txt"
+    head = head_of(file.read_text("utf-8"))
+    file.write_text("".join([head, *map(str, stories)]), encoding="utf-8")
 
 
 def _outcome(paths: list[Path], folder: Path, *, strict: bool) -> str:
@@ -121,3 +139,8 @@ def _outcome(paths: list[Path], folder: Path, *, strict: bool) -> str:
     if left_out:
         told.write(f"! files of no known format: {left_out}\n".encode())
     return told.getvalue().decode()
+
+
+# In a good file of each format every word is marked, or there is every kind of record.
+MARKED = good_files("every word marked")
+FULL = good_files("every kind of record")

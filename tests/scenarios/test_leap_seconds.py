@@ -10,11 +10,10 @@ import pytest
 
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.errors import InputError
-from tests.corpus.stories import records_of
+from tests.corpus.stories import MARKED
 
 NOON = "2026-01-01T12:00:00.000Z"
-FILES = records_of("words")
-STAMPED = sorted(name for name, lines in FILES.items() if NOON in json.dumps(lines))
+STAMPED = sorted(name for name, lines in MARKED.items() if NOON in json.dumps(lines))
 DAWN = 1_483_228_800.0  # 2017-01-01, before which a second was put in
 
 
@@ -40,7 +39,7 @@ def times(path: Path, lines: list[Any], stamp: str) -> set[float]:
     ],
 )
 def test_it_is_the_start_of_the_next_minute(tmp_path, name, stamp):
-    assert times(tmp_path / "talk.jsonl", FILES[name], stamp) == {DAWN}
+    assert times(tmp_path / "talk.jsonl", MARKED[name], stamp) == {DAWN}
 
 
 @pytest.mark.parametrize("name", sorted({*STAMPED} - EXPORTED))
@@ -48,7 +47,7 @@ def test_a_second_of_61_is_none(tmp_path, name):
     with pytest.raises(
         InputError, match=r"not as expected: Invalid RFC3339.*`\$(\.\w+)*\.timestamp`"
     ):
-        times(tmp_path / "talk.jsonl", FILES[name], "2016-12-31T23:59:61Z")
+        times(tmp_path / "talk.jsonl", MARKED[name], "2016-12-31T23:59:61Z")
 
 
 def test_there_are_such_formats():

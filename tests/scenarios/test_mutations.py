@@ -18,10 +18,9 @@ from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.scenarios.readers.script import Format
 from compactlab.sim.core.errors import InputError
 from tests.cli.conftest import called
-from tests.corpus.stories import records_of
+from tests.corpus.stories import FULL, MARKED
 
-WORDS = records_of("words")
-STORIES = WORDS | records_of("anything")
+STORIES = MARKED | FULL
 
 NUMBERS = st.integers(-5, 10**30) | st.floats(allow_nan=False, allow_infinity=False)
 LEAVES = st.none() | st.booleans() | NUMBERS | st.text(max_size=5) | st.just("u")
@@ -64,8 +63,8 @@ READERS = {each.name: each for each in transcripts.FORMATS if each.name not in _
 
 
 def test_there_is_a_story_in_every_format(tmp_path: Path) -> None:
-    told = "tests/corpus/stories/words.txt has a good file of every format, under the format's name"
-    assert WORDS.keys() == READERS.keys(), told
+    told = "tests/corpus/stories has a good file of every format: `=== FORMAT: every word marked`"
+    assert MARKED.keys() == READERS.keys(), told
     for format, story in STORIES.items():
         path = tmp_path / "story.jsonl"
         path.write_text("".join(json.dumps(record) + "\n" for record in story))

@@ -13,13 +13,12 @@ from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.scenarios.readers.refused import REFUSED, refusal
 from compactlab.sim.core.errors import InputError
-from tests.corpus.stories import records_of
+from tests.corpus.stories import FULL, MARKED, records_of
 
 Transcript = Callable[..., Path]
 Record = dict[str, Any]
 
 NOON = "2026-01-01T12:00:00.000Z"
-FILES, STORIES = records_of("words"), records_of("anything")
 
 
 def text(words: str) -> Record:
@@ -51,8 +50,9 @@ OTHERWISE: list[tuple[str, Any]] = [
 ]
 
 
-@pytest.mark.parametrize("files", [FILES, STORIES], ids=["files", "stories"])
-@pytest.mark.parametrize("format", FILES)
+@pytest.mark.parametrize(
+    ("files", "format"), [(files, format) for files in (MARKED, FULL) for format in files]
+)
 def test_exactly_one_format_claims_a_good_file(
     files: dict[str, list[Any]], format: str, tmp_path: Path
 ) -> None:

@@ -1,6 +1,6 @@
 """No word is lost: what was said is in the conversation, or in the count of what was passed over.
 
-In good files of all formats (`words.txt` of the corpus) every word that was said is marked.
+In good files of all formats (`MARKED` of the corpus) every word that was said is marked.
 Whatever is done to such a file, the marks that are still in it are found in what is read of it, or
 the characters that were passed over have room for them, or it is refused. What is strict passes
 over nothing.
@@ -23,9 +23,8 @@ from hypothesis import strategies as st
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
-from tests.corpus.stories import records_of
+from tests.corpus.stories import MARKED
 
-FILES = records_of("words")
 MARK = re.compile(r"\bw\d\d\b")
 KINDS = ("type", "role")
 # Other names that the same key has somewhere, or could have.
@@ -112,8 +111,8 @@ def lost(path: Path, records: list[Any], strict: bool) -> set[str]:
 
 def variants(format: str) -> Iterator[list[Any]]:
     """The good file of a format with one change, in all places in turn."""
-    good = json.dumps(FILES[format])
-    places_in_all = sum(1 for _ in places(FILES[format]))
+    good = json.dumps(MARKED[format])
+    places_in_all = sum(1 for _ in places(MARKED[format]))
     for index in range(places_in_all):
         number = 0
         while True:
@@ -127,16 +126,16 @@ def variants(format: str) -> Iterator[list[Any]]:
             number += 1
 
 
-@pytest.mark.parametrize("format", FILES)
+@pytest.mark.parametrize("format", MARKED)
 def test_a_good_file_is_read_to_the_last_word(format: str, tmp_path: Path) -> None:
-    conversations = list(transcripts.read(write(tmp_path / "story.jsonl", FILES[format])))
+    conversations = list(transcripts.read(write(tmp_path / "story.jsonl", MARKED[format])))
     assert {conversation.format for conversation in conversations} == {format}
-    assert set[str]().union(*map(said, conversations)) == marks(FILES[format])
-    assert len(marks(FILES[format])) > 2
+    assert set[str]().union(*map(said, conversations)) == marks(MARKED[format])
+    assert len(marks(MARKED[format])) > 2
 
 
 @pytest.mark.parametrize("strict", [True, False])
-@pytest.mark.parametrize("format", FILES)
+@pytest.mark.parametrize("format", MARKED)
 def test_no_change_loses_a_word_without_a_word(format: str, strict: bool, tmp_path: Path) -> None:
     silent = {
         json.dumps(records): missing
@@ -146,13 +145,13 @@ def test_no_change_loses_a_word_without_a_word(format: str, strict: bool, tmp_pa
     assert not silent
 
 
-@pytest.mark.parametrize("format", FILES)
+@pytest.mark.parametrize("format", MARKED)
 @settings(max_examples=60)
 @given(data=st.data(), strict=st.booleans())
 def test_nor_do_several_that_have_nothing_to_do_with_each_other(
     tmp_path_factory: pytest.TempPathFactory, format: str, data: st.DataObject, strict: bool
 ) -> None:
-    records = copy.deepcopy(FILES[format])
+    records = copy.deepcopy(MARKED[format])
     changed: list[Any] = []
     for _ in range(data.draw(st.integers(2, 4))):
         container, key = data.draw(st.sampled_from(list(places(records))))

@@ -13,7 +13,7 @@ import msgspec
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.anthropic import Total, rest_of
 from compactlab.scenarios.readers.claude_thread import Line, Node, Thread
-from compactlab.scenarios.readers.script import Format, Tree, decoder
+from compactlab.scenarios.readers.script import Format, Home, Tree, decoder
 from compactlab.scenarios.readers.shapes import any_is
 from compactlab.scenarios.readers.unread import unknown_fields
 from compactlab.sim.core.conversation import Conversation, SideRequest
@@ -257,9 +257,15 @@ def _refuse_edit(kind: str) -> None:
         raise RefusedError(f"Claude Code edited the context by {kind!r}, which is not known")
 
 
+# Homes: Claude Code's page on settings, and ccusage's (both 2026-11).
 FORMAT = Format(
     NAME,
     "transcripts of Claude Code (JSONL), each sidechain a conversation of its own",
     any_is(_is_own),
     read,
+    homes=(
+        Home(
+            "claude-code", ("CLAUDE_CONFIG_DIR",), ("~/.claude", "~/.config/claude"), ("projects",)
+        ),
+    ),
 )

@@ -22,7 +22,7 @@ from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import as_summary, compact
 from compactlab.scenarios.readers.counts import beside, contained, count, counted
 from compactlab.scenarios.readers.rest import pass_over_rest
-from compactlab.scenarios.readers.script import Draft, Format, Script, conversations, time_of
+from compactlab.scenarios.readers.script import Draft, Format, Home, Script, conversations, time_of
 from compactlab.scenarios.readers.shapes import (
     dict_of,
     first_is,
@@ -402,8 +402,26 @@ def _text(message: dict[str, Any]) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
+_EXTENSIONS = "*/User/globalStorage"  # of Visual Studio Code and its forks
+# Homes, those of sessions among them: deja-vu#253; of extensions: cline#7742,
+# ai-engineering-fluency#1491.
 FORMAT = Format(
-    NAME, "tasks of Cline, Roo Code and Kilo Code (their folders)", _sniff, read, part_of=part_of
+    NAME,
+    "tasks of Cline, Roo Code and Kilo Code (their folders)",
+    _sniff,
+    read,
+    part_of=part_of,
+    homes=(
+        Home(
+            "cline",
+            ("CLINE_SESSION_DATA_DIR", "CLINE_DATA_DIR/sessions", "CLINE_DIR/data/sessions"),
+            ("~/.cline/data/sessions",),
+        ),
+        Home("cline", (), ("~/.cline/data/tasks",)),
+        Home("cline", (), ("{config}",), (f"{_EXTENSIONS}/saoudrizwan.claude-dev/tasks",)),
+        Home("roo", (), ("{config}",), (f"{_EXTENSIONS}/rooveterinaryinc.roo-cline/tasks",)),
+        Home("kilo", (), ("{config}",), (f"{_EXTENSIONS}/kilocode.kilo-code/tasks",)),
+    ),
 )
 
 

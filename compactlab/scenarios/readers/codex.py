@@ -26,6 +26,7 @@ from compactlab.scenarios.readers.script import (
     Boundary,
     Draft,
     Format,
+    Home,
     Moment,
     Script,
     decoder,
@@ -565,4 +566,11 @@ def _as_summary(part: Part, summary: str | None, boundary: Boundary) -> Part:
     return msgspec.structs.replace(part, kind="summary", sources=sources)
 
 
-FORMAT = Format(NAME, "rollouts of Codex (JSONL)", any_is(_is_own), read)
+# Homes: Codex' page on configuration; `archived_sessions` second-hand (codex-trace#212).
+FORMAT = Format(
+    NAME,
+    "rollouts of Codex (JSONL)",
+    any_is(_is_own),
+    read,
+    homes=(Home("codex", ("CODEX_HOME",), ("~/.codex",), ("sessions", "archived_sessions")),),
+)

@@ -14,6 +14,7 @@ from compactlab.scenarios.readers.script import (
     SYSTEM,
     Draft,
     Format,
+    Home,
     Moment,
     Script,
     decoder,
@@ -427,4 +428,11 @@ def _result(script: Script, event: _Event) -> None:
     script.add(draft)
 
 
-FORMAT = Format(NAME, "sessions of Copilot CLI (events.jsonl)", any_is(_is_own), read)
+# Homes: GitHub's reference of Copilot CLI's configuration directory (2026).
+FORMAT = Format(
+    NAME,
+    "sessions of Copilot CLI (events.jsonl)",
+    any_is(_is_own),
+    read,
+    homes=(Home("copilot", ("COPILOT_HOME",), ("~/.copilot",), ("session-state",)),),
+)

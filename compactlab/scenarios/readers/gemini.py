@@ -10,7 +10,15 @@ import msgspec
 from compactlab.scenarios.readers import google, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, opaque
 from compactlab.scenarios.readers.google import Piece, Pieces
-from compactlab.scenarios.readers.script import Draft, Format, Moment, Script, converted, seconds
+from compactlab.scenarios.readers.script import (
+    Draft,
+    Format,
+    Home,
+    Moment,
+    Script,
+    converted,
+    seconds,
+)
 from compactlab.scenarios.readers.shapes import first_is
 from compactlab.scenarios.readers.unread import edit_refused
 from compactlab.sim.core.conversation import Conversation
@@ -349,4 +357,12 @@ def _usage(tokens: _Tokens) -> Usage:
     return google.usage(tokens.input, tokens.cached, tokens.output, thoughts, tool)
 
 
-FORMAT = Format(NAME, "chats of Gemini CLI (JSON, and JSONL from 0.40 on)", first_is(_is_own), read)
+# Homes: the variable stands for the home of the user (google-gemini/gemini-cli,
+# `packages/core/src/utils/paths.ts`).
+FORMAT = Format(
+    NAME,
+    "chats of Gemini CLI (JSON, and JSONL from 0.40 on)",
+    first_is(_is_own),
+    read,
+    homes=(Home("gemini", ("GEMINI_CLI_HOME",), ("~",), (".gemini/tmp",)),),
+)

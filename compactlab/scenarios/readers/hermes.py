@@ -18,6 +18,7 @@ from compactlab.scenarios.readers.script import (
     SYSTEM,
     Draft,
     Format,
+    Home,
     Script,
     numbered,
     since_1970,
@@ -386,9 +387,19 @@ def _decoded(text: Any) -> Record:
     return dict_of(value)
 
 
+# Homes: hermes_constants.py, hermes_state.py (2026-09); of each profile: codeburn PR 544; on
+# Windows `%LOCALAPPDATA%\hermes` (second-hand).
 FORMAT = Format(
     NAME,
     "sessions of Hermes Agent: its database, snapshots (JSON), exports (JSONL)",
     first_is(_is_own),
     read,
+    homes=(
+        Home(
+            "hermes",
+            ("HERMES_HOME",),
+            ("~/.hermes", "{data}/hermes"),
+            ("state.db", "profiles/*/state.db", "sessions"),
+        ),
+    ),
 )

@@ -12,7 +12,7 @@ import msgspec
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Block, Given, Tokens, compact, given, opaque, parts
 from compactlab.scenarios.readers.blocks import result as result_of
-from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Format, Script
+from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Format, Home, Script
 from compactlab.scenarios.readers.unread import edit_refused, unknown_fields
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
@@ -475,4 +475,11 @@ def _asked(name: Any, arguments: Any, call: dict[str, Any], id: str) -> Part:
     return verbatim(id, "tool_call", text, name=name, call_id=call_id)
 
 
-FORMAT = Format(NAME, "sessions of Kimi Code CLI (wire.jsonl, protocol 1.x)", _sniff, read)
+# Homes: as harbor 0.25.0 reads them.
+FORMAT = Format(
+    NAME,
+    "sessions of Kimi Code CLI (wire.jsonl, protocol 1.x)",
+    _sniff,
+    read,
+    homes=(Home("kimi", ("KIMI_CODE_HOME",), ("~/.kimi-code",), ("sessions",)),),
+)

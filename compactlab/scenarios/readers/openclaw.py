@@ -10,7 +10,7 @@ from typing import Any
 
 from compactlab.scenarios.readers import database, jsonl, pi, zstd
 from compactlab.scenarios.readers.database import Database, plain
-from compactlab.scenarios.readers.script import Format, stored
+from compactlab.scenarios.readers.script import Format, Home, stored
 from compactlab.scenarios.readers.shapes import dict_of, first_is
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
@@ -110,4 +110,18 @@ def _archived(opened: Database, id: str, generation: str) -> Iterator[tuple[int,
                 yield number, line
 
 
-FORMAT = Format(NAME, "databases of OpenClaw (SQLite)", first_is(_is_own), read)
+# Homes: openclaw#45765, #75204; with its former names.
+FORMAT = Format(
+    NAME,
+    "databases of OpenClaw (SQLite)",
+    first_is(_is_own),
+    read,
+    homes=(
+        Home(
+            "openclaw",
+            ("OPENCLAW_STATE_DIR", "OPENCLAW_HOME/.openclaw"),
+            ("~/.openclaw", "~/.moltbot", "~/.clawdbot"),
+            ("agents/*/agent/openclaw-agent.sqlite", "agents/*/sessions"),
+        ),
+    ),
+)

@@ -14,7 +14,7 @@ from compactlab.scenarios.readers import database, jsonl
 from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
 from compactlab.scenarios.readers.counts import less
 from compactlab.scenarios.readers.opencode_database import Store, Told, is_store, told
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, stored
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Home, Script, stored
 from compactlab.scenarios.readers.shapes import dict_of, first_is
 from compactlab.scenarios.readers.unread import characters_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
@@ -479,6 +479,25 @@ def _model(message: _Message) -> str:
     return named if isinstance(named, str) else ""
 
 
+# Homes: `Global.Path.data` is `opencode` below `XDG_DATA_HOME` on all platforms; a channel has a
+# database of its own (its storage/db.ts, 2026-04). Kilo's command line is built on it.
 FORMAT = Format(
-    NAME, "sessions of OpenCode (database, storage of files, exports)", first_is(_is_own), read
+    NAME,
+    "sessions of OpenCode (database, storage of files, exports)",
+    first_is(_is_own),
+    read,
+    homes=(
+        Home(
+            "opencode",
+            ("XDG_DATA_HOME/opencode",),
+            ("~/.local/share/opencode", "{data}/opencode"),
+            ("opencode*.db", "storage/session"),
+        ),
+        Home(
+            "kilo",
+            ("XDG_DATA_HOME/kilo",),
+            ("~/.local/share/kilo", "{data}/kilo"),
+            ("kilo*.db", "storage/session"),
+        ),
+    ),
 )

@@ -18,6 +18,7 @@ from compactlab.scenarios.readers.script import (
     Boundary,
     Draft,
     Format,
+    Home,
     Moment,
     Script,
     Tree,
@@ -576,6 +577,11 @@ def _shell(message: _Message, id: str) -> list[Part]:
     )
 
 
+# Homes: pi's README (0.73).
 FORMAT = Format(
-    NAME, "sessions of pi and OpenClaw (JSONL, versions 1 to 4)", first_is(_begins), read
+    NAME,
+    "sessions of pi and OpenClaw (JSONL, versions 1 to 4)",
+    first_is(_begins),
+    read,
+    homes=(Home("pi", ("PI_CODING_AGENT_DIR",), ("~/.pi/agent",), ("sessions",)),),
 )

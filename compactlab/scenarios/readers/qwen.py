@@ -13,6 +13,7 @@ from compactlab.scenarios.readers.google import Content, Metadata, Piece
 from compactlab.scenarios.readers.script import (
     Draft,
     Format,
+    Home,
     Moment,
     Script,
     Tree,
@@ -243,4 +244,11 @@ def _usage(counts: Metadata | None) -> Usage | None:
     return google.usage(prompt, counts.cached_content_token_count or 0, answer, thoughts, tool)
 
 
-FORMAT = Format(NAME, "sessions of Qwen Code (JSONL)", any_is(_is_own), read)
+# Homes: SpecStory's page on Qwen Code (2026), whose `QWEN_RUNTIME_DIR` is not read.
+FORMAT = Format(
+    NAME,
+    "sessions of Qwen Code (JSONL)",
+    any_is(_is_own),
+    read,
+    homes=(Home("qwen", ("QWEN_HOME",), ("~/.qwen",), ("projects",)),),
+)

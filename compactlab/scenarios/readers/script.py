@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
@@ -20,6 +20,22 @@ from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Kind, Message, Part, Role, Source, verbatim
 
 T = TypeVar("T")
+
+
+class Home(NamedTuple):
+    """A place in which a client keeps its files, by default or by configuration.
+
+    ``variables`` are environment variables, of which the first that is set is used. A ``/`` in one
+    separates it from a subfolder. A value may list several folders, separated by commas, as Claude
+    Code's does for ccusage. ``usual`` are the defaults; ``{config}`` and ``{data}`` in front stand
+    for folders that differ by platform: settings, and data. ``inside`` are folders and files, or
+    patterns of them.
+    """
+
+    client: str
+    variables: tuple[str, ...]
+    usual: tuple[str, ...]
+    inside: tuple[str, ...] = ("",)
 
 
 @dataclass(frozen=True)
@@ -40,6 +56,8 @@ class Format:
         The package that provides it, with its version; "" for a built-in format.
     part_of
         Returns the file with which a file is read, by its path; None if it is read alone.
+    homes
+        Where its clients keep their files.
     """
 
     name: str
@@ -48,6 +66,7 @@ class Format:
     read: Callable[[jsonl.Lines], Iterator[Conversation]]
     package: str = ""
     part_of: Callable[[Path], Path | None] = lambda _: None
+    homes: tuple[Home, ...] = ()
 
 
 def conversations(
