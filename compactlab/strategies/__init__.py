@@ -14,6 +14,7 @@ if __name__ != "compactlab.strategies":
 from compactlab.strategies.adk import EventRanges as EventRanges
 from compactlab.strategies.agent_framework import ToolGroups as ToolGroups
 from compactlab.strategies.background_compaction import BackgroundCompaction as BackgroundCompaction
+from compactlab.strategies.background_compaction import CopilotCli as CopilotCli
 from compactlab.strategies.claude_code import ClaudeCode as ClaudeCode
 from compactlab.strategies.claude_code import FullSummary as FullSummary
 from compactlab.strategies.cliff_compaction import CliffCompaction as CliffCompaction
@@ -31,7 +32,6 @@ from compactlab.strategies.controls import KeepNone as KeepNone
 from compactlab.strategies.controls import Oracle as Oracle
 from compactlab.strategies.controls import RandomKeep as RandomKeep
 from compactlab.strategies.controls import TaskEnd as TaskEnd
-from compactlab.strategies.copilot_cli import CopilotCli as CopilotCli
 from compactlab.strategies.described_results import DescribedResults as DescribedResults
 from compactlab.strategies.gemini_cli import FractionSplit as FractionSplit
 from compactlab.strategies.gemini_cli import GeminiCli as GeminiCli
@@ -56,8 +56,8 @@ from compactlab.strategies.openclaw.outputs import OffloadOutputs as OffloadOutp
 from compactlab.strategies.openclaw.pairs import PairRepair as PairRepair
 from compactlab.strategies.openclaw.planner import TokenBudget as TokenBudget
 from compactlab.strategies.openclaw.pruning import TtlPrune as TtlPrune
-from compactlab.strategies.openclaw.recall import MemoryRecall as MemoryRecall
 from compactlab.strategies.openclaw.recovery import ContextRecovery as ContextRecovery
+from compactlab.strategies.openclaw.recovery import MemoryRecall as MemoryRecall
 from compactlab.strategies.openclaw.sidecar import SummarySidecar as SummarySidecar
 from compactlab.strategies.opencode import Opencode as Opencode
 from compactlab.strategies.opencode import PruneThenSummarize as PruneThenSummarize

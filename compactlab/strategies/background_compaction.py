@@ -1,4 +1,4 @@
-"""Background compaction: a summary is prepared while the agent works, and inserted later."""
+"""Copilot's background compaction: a summary is prepared while the agent works, inserted later."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.strategy import Act, Strategy
+from compactlab.sim.replay.strategy import Act, Agent, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, parted, unanswered
 from compactlab.strategies.mechanisms.estimate import is_little, known_tokens
 from compactlab.strategies.mechanisms.handover import (
@@ -154,3 +154,35 @@ def _prepare(view: View, host: Host, *, waits: bool) -> Prepared | None:
 
 def _most(host: Host) -> int:
     return host.model.max_output or _SUMMARY
+
+
+@dataclass(frozen=True)
+class CopilotCli(Agent):
+    """GitHub Copilot CLI: request a summary at 80 % of the window, and wait for it at 95 %.
+
+    After public sources: the infinite sessions of its SDK (``@github/copilot-sdk`` 1.0.14,
+    ``InfiniteSessionConfig``: ``backgroundCompactionThreshold``, ``bufferExhaustionThreshold``),
+    and the page on its context (docs.github.com, "Managing context in Copilot CLI", 2026: about 80
+    %). The program is closed, so this is a reconstruction. As in the open Copilot of VS Code,
+    everything is summarised, and messages since the request follow the summary. Version 0.0.374
+    compacted only at 95 % (github/copilot-cli issue 1245): ``trigger=0.95``. Users see other
+    triggers under some models (issues 4571 and 4643: 50 % and 20 % under GPT-5.6).
+
+    Left out: outputs above 51,200 bytes, which move to a file (their reference is not documented);
+    files of a session's workspace (plan, checkpoints); compaction when memory is short or the model
+    changes.
+
+    Parameters
+    ----------
+    trigger
+        Tokens, or a share of the window, at which a summary is requested.
+    blocking
+        Tokens, or a share, at which the agent waits for it.
+    """
+
+    trigger: Trigger = START
+    blocking: Trigger = FULL
+
+    def steps(self) -> tuple[Strategy, ...]:
+        """One strategy, which treats the first call of a turn like any other."""
+        return (BackgroundCompaction(self.trigger, self.trigger, self.blocking),)

@@ -10,7 +10,7 @@ from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Phase
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.strategies import KeepAll, MemoryRecall
-from compactlab.strategies.openclaw.recall import CLOSES, OPENS
+from compactlab.strategies.openclaw.recovery import CLOSES, OPENS
 
 PARSER = "the parser of the ledger is slow"
 PORT = "the server listens on port 8080"

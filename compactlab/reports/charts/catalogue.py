@@ -42,7 +42,7 @@ CHARTS: Mapping[str, Entry] = {
     "cost-by-class": Entry("classes", "stacked:classes"),
     "cache-misses-by-cause": Entry("causes", "stacked:breakdown"),
     "spikes-and-break-even": Entry("spikes", "setbacks:spikes"),
-    "compaction-after-compaction": Entry("thrash", "thrash:thrash"),
+    "compaction-after-compaction": Entry("thrash", "setbacks:thrash"),
     "recall-by-distance": Entry("lag", "lines:by_lag"),
     "recall-by-type": Entry("type", "profile:by_type"),
     "recall-by-compactions": Entry("survival", "lines:by_round"),

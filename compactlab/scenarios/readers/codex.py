@@ -567,10 +567,5 @@ def _as_summary(part: Part, summary: str | None, boundary: Boundary) -> Part:
 
 
 # Homes: Codex' page on configuration; `archived_sessions` second-hand (codex-trace#212).
-FORMAT = Format(
-    NAME,
-    "rollouts of Codex (JSONL)",
-    any_is(_is_own),
-    read,
-    homes=(Home("codex", ("CODEX_HOME",), ("~/.codex",), ("sessions", "archived_sessions")),),
-)
+_HOMES = (Home("codex", ("CODEX_HOME",), ("~/.codex",), ("sessions", "archived_sessions")),)
+FORMAT = Format(NAME, "rollouts of Codex (JSONL)", any_is(_is_own), read, homes=_HOMES)

@@ -429,10 +429,5 @@ def _result(script: Script, event: _Event) -> None:
 
 
 # Homes: GitHub's reference of Copilot CLI's configuration directory (2026).
-FORMAT = Format(
-    NAME,
-    "sessions of Copilot CLI (events.jsonl)",
-    any_is(_is_own),
-    read,
-    homes=(Home("copilot", ("COPILOT_HOME",), ("~/.copilot",), ("session-state",)),),
-)
+_HOMES = (Home("copilot", ("COPILOT_HOME",), ("~/.copilot",), ("session-state",)),)
+FORMAT = Format(NAME, "sessions of Copilot CLI (events.jsonl)", any_is(_is_own), read, homes=_HOMES)

@@ -476,10 +476,7 @@ def _asked(name: Any, arguments: Any, call: dict[str, Any], id: str) -> Part:
 
 
 # Homes: as harbor 0.25.0 reads them.
+_HOMES = (Home("kimi", ("KIMI_CODE_HOME",), ("~/.kimi-code",), ("sessions",)),)
 FORMAT = Format(
-    NAME,
-    "sessions of Kimi Code CLI (wire.jsonl, protocol 1.x)",
-    _sniff,
-    read,
-    homes=(Home("kimi", ("KIMI_CODE_HOME",), ("~/.kimi-code",), ("sessions",)),),
+    NAME, "sessions of Kimi Code CLI (wire.jsonl, protocol 1.x)", _sniff, read, homes=_HOMES
 )

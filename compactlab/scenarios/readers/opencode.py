@@ -486,18 +486,13 @@ FORMAT = Format(
     "sessions of OpenCode (database, storage of files, exports)",
     first_is(_is_own),
     read,
-    homes=(
+    homes=tuple(
         Home(
-            "opencode",
-            ("XDG_DATA_HOME/opencode",),
-            ("~/.local/share/opencode", "{data}/opencode"),
-            ("opencode*.db", "storage/session"),
-        ),
-        Home(
-            "kilo",
-            ("XDG_DATA_HOME/kilo",),
-            ("~/.local/share/kilo", "{data}/kilo"),
-            ("kilo*.db", "storage/session"),
-        ),
+            name,
+            (f"XDG_DATA_HOME/{name}",),
+            (f"~/.local/share/{name}", f"{{data}}/{name}"),
+            (f"{name}*.db", "storage/session"),
+        )
+        for name in ("opencode", "kilo")
     ),
 )

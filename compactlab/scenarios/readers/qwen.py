@@ -245,10 +245,5 @@ def _usage(counts: Metadata | None) -> Usage | None:
 
 
 # Homes: SpecStory's page on Qwen Code (2026), whose `QWEN_RUNTIME_DIR` is not read.
-FORMAT = Format(
-    NAME,
-    "sessions of Qwen Code (JSONL)",
-    any_is(_is_own),
-    read,
-    homes=(Home("qwen", ("QWEN_HOME",), ("~/.qwen",), ("projects",)),),
-)
+_HOMES = (Home("qwen", ("QWEN_HOME",), ("~/.qwen",), ("projects",)),)
+FORMAT = Format(NAME, "sessions of Qwen Code (JSONL)", any_is(_is_own), read, homes=_HOMES)

@@ -12,7 +12,7 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.strategy import Pipeline, Strategy
-from compactlab.strategies.openclaw.recall import MemoryRecall, clamp
+from compactlab.strategies.openclaw.recovery import MemoryRecall, clamp
 from tests.conformance.answers import Answer
 from tests.conformance.busy import session
 from tests.conformance.vectors import Case

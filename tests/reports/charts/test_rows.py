@@ -10,8 +10,7 @@ from matplotlib.figure import Figure
 
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.charts.profile import by_type, continuity
-from compactlab.reports.charts.setbacks import loops, spikes
-from compactlab.reports.charts.thrash import thrash
+from compactlab.reports.charts.setbacks import loops, spikes, thrash
 from compactlab.sim.store.tables import TABLES
 
 Compare = Callable[..., Comparison]

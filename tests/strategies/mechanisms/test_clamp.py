@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.core.tokens import utf16_length
-from compactlab.strategies.openclaw.recall import clamp
+from compactlab.strategies.openclaw.recovery import clamp
 
 
 def test_whole_ones_are_kept_while_they_fit():
