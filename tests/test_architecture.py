@@ -45,7 +45,6 @@ BUILT_ON = {
     "opencode": {"openclaw"},
     "context_windows": {"codex"},
     "described_results": {"hermes"},
-    "copilot_cli": {"background_compaction"},
     "qwen_code": {"gemini_cli", "claude_code"},
 }
 

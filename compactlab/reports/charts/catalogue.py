@@ -8,12 +8,9 @@ import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping
 from importlib import import_module
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 from compactlab.sim.core.errors import UsageError, unknown
-
-if TYPE_CHECKING:
-    from compactlab.reports.charts.chart import Chart
 
 
 class Entry(NamedTuple):
@@ -29,10 +26,10 @@ class Entry(NamedTuple):
     subject: str = "comparison"
 
     @property
-    def function(self) -> Callable[..., Chart | None]:
-        """The function that draws it; None if there is nothing to draw."""
+    def function(self) -> Callable[..., Any]:
+        """The function that draws it, or returns None if there is nothing to draw."""
         module, _, name = self.place.partition(":")
-        return getattr(import_module(f"compactlab.reports.charts.{module}"), name)  # type: ignore[no-any-return]
+        return getattr(import_module(f"compactlab.reports.charts.{module}"), name)
 
 
 # In reading order. `report --only` and files have the names; the methods of `results.plot` have

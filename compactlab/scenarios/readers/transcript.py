@@ -55,7 +55,7 @@ from compactlab.sim.core.json import LARGEST
 from compactlab.sim.core.message import Message, verbatim
 from compactlab.sim.core.registry import Registry
 
-# In the order of docs/formats.md. No two take the same file.
+# No two take the same file. docs/formats.md and the folders of clients have this order.
 FORMATS: tuple[Format, ...] = (
     native.FORMAT,
     claude_code.FORMAT,
@@ -63,13 +63,13 @@ FORMATS: tuple[Format, ...] = (
     codex.FORMAT,
     codex_exec.FORMAT,
     pi.FORMAT,
-    openclaw.FORMAT,
-    opencode.FORMAT,
-    hermes.FORMAT,
-    gemini.FORMAT,
-    qwen.FORMAT,
-    copilot.FORMAT,
     kimi.FORMAT,
+    hermes.FORMAT,
+    opencode.FORMAT,
+    openclaw.FORMAT,
+    gemini.FORMAT,
+    copilot.FORMAT,
+    qwen.FORMAT,
     cline.FORMAT,
     cline.SESSIONS,
     amp.FORMAT,
