@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 import compactlab
 from compactlab import api
@@ -22,6 +23,7 @@ from compactlab.strategies import DEFAULT_STRATEGIES
 from compactlab.strategies.controls import KeepAll
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.strategies.windows import SlidingWindow
+from tests.lines import refusal
 
 SMALL = "coding_agent(turns=2, tokens=3000)"
 CHAT = '[{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]'
@@ -116,8 +118,13 @@ def test_a_wrong_name_is_an_error_at_once_with_the_nearest(
 
 
 def test_an_unknown_model_is_an_error_with_the_nearest(made: Conversation) -> None:
-    with pytest.raises(ModelError, match="did you mean claude-sonnet-4-5"):
-        next(api.replay(made, "keep_all", "claude-sonet-4-5"))
+    said = refusal(ModelError, lambda: next(api.replay(made, "keep_all", "claude-sonet-4-5")))
+    assert said == snapshot("""\
+unknown model 'claude-sonet-4-5'; did you mean claude-sonnet-4-5 or claude-sonnet-5-5 or
+claude-sonnet-4-6? Or name another, e.g. --model claude-sonnet-4-5, or NAME@none for one
+without a cache (compactlab list models), or write it down with its prices in a file of
+your own: --models FILE\
+""")
 
 
 # ----------------------------------------------------------------------------------------- run
@@ -244,8 +251,9 @@ def test_the_closed_loop_stands_beside_the_open_one_in_a_row() -> None:
     assert kept.cost_with_recovery_usd == kept.cost_usd
     assert dropped.amnesia_need > 0
     assert dropped.rereads_per_100_calls + dropped.questions_per_100_calls > 0
-    with pytest.raises(UsageError, match="a loop is 'open' or 'closed', not 'shut'"):
-        api.run(script, "keep_all", loop="shut")
+    assert refusal(UsageError, lambda: api.run(script, "keep_all", loop="shut")) == snapshot(
+        "a loop is 'open' or 'closed', not 'shut'"
+    )
 
 
 def test_files_of_a_strategy_can_be_kept_in_a_folder(tmp_path: Path) -> None:
@@ -264,7 +272,8 @@ def test_files_of_a_strategy_can_be_kept_in_a_folder(tmp_path: Path) -> None:
 
 def test_what_is_no_text_is_not_kept_in_a_folder(tmp_path: Path) -> None:
     folder = compactlab.Folder(tmp_path)
-    with pytest.raises(InputError, match="the content is not text"):
+    with pytest.raises(InputError) as error:
         folder["a"] = b"bytes"  # type: ignore[assignment]
+    assert str(error.value) == snapshot("'a': the content is not text")
     folder["half"] = "\ud800"
     assert dict(folder) == {"half": "?"}

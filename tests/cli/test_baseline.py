@@ -117,5 +117,7 @@ wrote b.json: 4 runs of 2 strategies, 2 conversations and 17 metrics; 1 source n
 
 def test_a_folder_that_is_no_store_is_refused(cli, tmp_path):
     done = cli("baseline", tmp_path, "-o", tmp_path / "b.json")
-    assert done.code == 2
-    assert "no store of results" in done.err
+    assert done.told(tmp_path, out=False) == snapshot("""\
+2
+compactlab: .: no store of results: manifest.json is missing\
+""")

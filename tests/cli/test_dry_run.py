@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.cli import dry_run
 from compactlab.cli.dry_run import Budget
@@ -16,6 +17,7 @@ from compactlab.sim.experiment.shard import OutOfTime
 from compactlab.sim.replay.replay import replay
 from compactlab.sim.store.run import Run
 from compactlab.sim.store.store import Store
+from tests.lines import fitting
 
 ENDLESS = 10**9
 
@@ -109,7 +111,10 @@ def test_a_source_of_any_number_of_conversations_is_broken_off() -> None:
     found = dry_run._try(todo, None, Budget(runs=7, clock=Clock()))
     assert tried == ["many"] * 7
     assert (len(found.runs), found.broken_off) == (7, 1)
-    assert "1 of them broken off" in dry_run._estimate(found, todo, 1, ())
+    assert fitting(dry_run._estimate(found, todo, 1, ())) == snapshot("""\
+about 0 calls in 7 runs, at least 1 s on 1 worker, 0.0 MB: computed from the 1 cell tried,
+1 of them broken off\
+""")
 
 
 def test_what_has_as_many_conversations_as_are_tried_is_not_broken_off() -> None:
@@ -145,8 +150,10 @@ def test_a_conversation_that_takes_too_long_to_read_is_broken_off() -> None:
     found = dry_run._try(todo, None, Budget(patience=10, whole=30, least=3, clock=clock))
     assert (found.cells, found.broken_off, found.runs) == (3, 3, [])
     told = dry_run._estimate(found, todo, 1, ())
-    assert told.startswith("about 0 calls in 0 runs, at least ")
-    assert told.endswith("computed from the 3 cells tried, 3 of them broken off")
+    assert fitting(told) == snapshot("""\
+about 0 calls in 0 runs, at least 90 s on 1 worker, 0.0 MB: computed from the 3 cells
+tried, 3 of them broken off\
+""")
 
 
 def test_a_run_that_is_too_long_makes_the_estimate_a_lower_bound() -> None:

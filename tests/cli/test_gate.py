@@ -19,6 +19,7 @@ import compactlab
 from compactlab.reports.gate.baseline import GATED
 from compactlab.sim.store.results import Results
 from tests.cli.conftest import called
+from tests.lines import lines_with
 
 MINE = """
 from dataclasses import dataclass
@@ -130,7 +131,9 @@ def test_a_baseline_of_other_prices_is_not_compared_with(cli, store, baseline):
     baseline.write_text(json.dumps(told))
     done = cli("gate", store, "--baseline", baseline)
     assert done.code == 2
-    assert "other provenance: claude-sonnet-4-5: prices.output: was 1, is 15\n" in done.out
+    assert lines_with(done.out, "prices.output") == snapshot(
+        "CANNOT JUDGE  other provenance: claude-sonnet-4-5: prices.output: was 1, is 15"
+    )
 
 
 def test_all_files_are_written_whole_and_say_the_same(cli, planted, baseline, tmp_path):
@@ -279,7 +282,12 @@ def test_a_rule_outside_of_its_table_is_told_where_it_belongs(cli, store, baseli
     file = rules(tmp_path, 'cost_usd = "+2%"\nrecall_20k = "-0.02"\n')
     done = cli("gate", store, "--baseline", baseline, "--rules", file)
     assert done.code == 2
-    assert done.err.count("put it under [rules]") == 2
+    assert done.told(tmp_path, out=False) == snapshot("""\
+2
+compactlab: gate.toml: settings are wrong:
+  line 1: cost_usd: a rule: put it under [rules]
+  line 2: recall_20k: a rule: put it under [rules]\
+""")
 
 
 def test_the_command_that_shows_a_lost_fact_runs_as_it_is_printed(cli, tmp_path):
@@ -364,7 +372,7 @@ def test_rules_to_begin_with_hold_for_what_has_not_changed(
     cli, store, baseline, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(tmp_path)
-    assert "wrote gate.toml\n" in cli("new", "gate").out
+    assert cli("new", "gate").code == 0
     told = ("--baseline", baseline, "--rules", "gate.toml")
     assert cli("gate", store, *told).code == 0
     text = (tmp_path / "gate.toml").read_text("utf-8")

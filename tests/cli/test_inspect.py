@@ -11,6 +11,7 @@ from inline_snapshot import snapshot
 
 from compactlab.cli.inspect import _compactions
 from compactlab.reports.explain.anatomy import Anatomy
+from tests.lines import lines_with
 
 
 def test_it_says_what_a_transcript_is(compactlab, chat, tmp_path):
@@ -110,7 +111,9 @@ def part(text):
 def test_what_has_a_price_is_priced_and_the_rest_counted(compactlab, tmp_path):
     path = recorded(tmp_path, ("claude-opus-4-5", 1000, 5), ("of-tomorrow", 1000, 5))
     out = compactlab("inspect", path).out
-    assert "at least $0.03 (1 call without a price)" in out
+    assert lines_with(out, "at least") == snapshot(
+        "cost               at least $0.03 (1 call without a price)"
+    )
     (figures,) = json.loads(compactlab("inspect", "--format", "json", path).out)
     spent = figures["spent"]
     assert (spent["unpriced_calls"], round(spent["total_usd"], 4)) == (1, 0.0255)
@@ -146,7 +149,9 @@ def test_the_bill_is_that_of_the_audit_with_what_requests_were_for(compactlab, t
     assert {key: audited[key] for key in figures["spent"]} == figures["spent"]
     out = compactlab("inspect", path).out
     cost = next(line for line in out.splitlines() if line.startswith("  cost "))
-    assert "at least $0.06 (answer $0.03, advisor $0.01, compaction $0.01)" in cost
+    assert cost == snapshot(
+        "  cost               at least $0.06 (answer $0.03, advisor $0.01, compaction $0.01)"
+    )
 
 
 def test_a_tool_cannot_write_lines_of_its_own(compactlab, chat, tmp_path):

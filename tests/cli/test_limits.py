@@ -15,6 +15,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment import sweep
 from tests.cli.conftest import TINY
+from tests.lines import refusal
 
 MANY = 10**9
 NOBODY = "'nobody',"
@@ -66,10 +67,15 @@ def test_a_transcript_is_counted_with_its_seeds_too(compactlab, chat, tmp_path):
 
 @pytest.mark.usefixtures("nothing_made")
 def test_python_is_told_the_same():
-    with pytest.raises(UsageError, match="more than 100,000 conversations"):
-        plan([Conversation("hello", "native", ())], seeds=MANY)
-    with pytest.raises(UsageError, match="more than 100,000 conversations"):
-        sources([Seeded("rewinds", range(MANY))])
+    said = refusal(UsageError, lambda: plan([Conversation("hello", "native", ())], seeds=MANY))
+    assert said == snapshot("""\
+more than 100,000 conversations are not run, each counted with all its seeds: name fewer
+conversations or seeds\
+""")
+    assert refusal(UsageError, lambda: sources([Seeded("rewinds", range(MANY))])) == snapshot("""\
+more than 100,000 conversations are not run, each counted with all its seeds: name fewer
+conversations or seeds\
+""")
 
 
 def test_as_many_as_the_limit_are_run(monkeypatch):
@@ -84,8 +90,10 @@ def test_more_runs_than_can_be_run_are_refused(monkeypatch):
     monkeypatch.setattr(sweep, "MOST_CELLS", 8)
     compared = {"strategies": ["keep_all", "keep_none"], "models": ["gpt-5", "claude-sonnet-4-5"]}
     assert len(plan([TINY], seeds=2, **compared).conditions) == 4
-    with pytest.raises(UsageError, match=r"these are 12 runs.*more than 8 are not run: name fewer"):
-        plan([TINY], seeds=3, **compared)
+    assert refusal(UsageError, lambda: plan([TINY], seeds=3, **compared)) == snapshot("""\
+these are 12 runs, every conversation under every strategy, model, window and summariser;
+more than 8 are not run: name fewer\
+""")
 
 
 @pytest.mark.usefixtures("nothing_made")

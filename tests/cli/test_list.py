@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.scenarios.catalogue import DEFAULT, SCENARIOS, USUAL, find_scenario, sources
 from compactlab.scenarios.readers.transcript import FORMATS
@@ -13,6 +14,7 @@ from compactlab.sim.cache import POLICIES
 from compactlab.sim.metrics import FAMILIES, METRICS
 from compactlab.strategies.catalogue import STRATEGIES, find_strategy
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
+from tests.lines import fitting, lines_with
 
 NAMES = {
     "strategies": set(STRATEGIES.built_in),
@@ -89,16 +91,20 @@ def test_strategies_are_a_table_of_what_they_do_and_when(compactlab, monkeypatch
     table, about = told.split("\n\n")
     rows = {line.split()[0]: " ".join(line.split()) for line in table.splitlines()[2:]}
     assert rows.keys() == NAMES["strategies"]
-    assert rows["opencode"].startswith(
-        "opencode clear, summarise threshold, turn end, overflow OpenCode: "
-    )
-    assert rows["keep_all"].startswith("keep_all - every call Send all messages")
+    assert fitting([rows["opencode"], rows["keep_all"]]) == snapshot("""\
+opencode clear, summarise threshold, turn end, overflow OpenCode: clear old tool outputs,
+then summarise all but the tail.
+keep_all - every call Send all messages.\
+""")
     order = [*rows]
     assert order.index("keep_none") + 1 == order.index("oracle") < order.index("clear_tool_results")
-    assert about.startswith("threshold: when the context reaches a size")
+    assert fitting(about.splitlines()[0]) == snapshot("""\
+threshold: when the context reaches a size, set by the parameter trigger. background: its
+summary is made while the agent works. overflow: when a prompt exceeds the window.\
+""")
     monkeypatch.setenv("COLUMNS", "80")
     narrow = compactlab("list", "strategies").out
-    assert "Too narrow for: in a sentence." in narrow
+    assert lines_with(narrow, "narrow") == snapshot("Too narrow for: in a sentence.")
     assert max(map(len, narrow.split("\n\n")[0].splitlines())) <= 80
 
 

@@ -21,6 +21,7 @@ from compactlab.sim.models.model import built_in
 from compactlab.strategies.controls import KeepAll
 from compactlab.strategies.summarizers.llm import Llm
 from tests.cli.conftest import Outcome, files
+from tests.lines import lines_with
 from tests.llm.server import Endpoint, serving
 
 STORY = "coding_agent(turns=4, tokens=20000)"
@@ -73,8 +74,9 @@ def test_what_was_recorded_replays_to_the_byte(
     assert replayed.out == asked.out.replace("out/one", "out/two")
     assert files(tmp_path / "out" / "one") == files(tmp_path / "out" / "two")
     again = run("--summarizer", at(server), "--answers", "a", "--ask", "record", "-o", "out/one")
-    assert "nothing to run" in again.out
-    assert "asked for 0 new answers" in again.err
+    assert lines_with(again.err, "0 new") == snapshot(
+        "asked for 0 new answers, for 0.0000 USD; a holds 2 answers for 0.0035 USD"
+    )
     secrets = [f for f in tmp_path.rglob("*") if f.is_file() and KEY.encode() in f.read_bytes()]
     assert (set(server.keys), secrets) == ({KEY}, [])
 
@@ -120,7 +122,10 @@ def test_a_changed_recording_is_another_run(run: Command, server: Endpoint, tmp_
     file = tmp_path / "a" / "gpt-5-mini.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
     file.write_text("".join(json.dumps({**row, "text": "Nothing."}) + "\n" for row in rows))
-    assert "left out: 2 cells" in run("--summarizer", LLM, "--answers", "a", "-o", "one").err
+    again = run("--summarizer", LLM, "--answers", "a", "-o", "one")
+    assert lines_with(again.err, "left out") == snapshot(
+        "left out: 2 cells of other strategies, sources, settings or code"
+    )
 
 
 def test_what_is_not_recorded_fails_its_run_and_says_how_to_record_it(
@@ -128,8 +133,8 @@ def test_what_is_not_recorded_fails_its_run_and_says_how_to_record_it(
 ) -> None:
     done = run("--summarizer", at(server), "--answers", "none", "-o", "one")
     assert done.code == 1
-    assert "add --ask record" in done.out.replace("\n", " ")
-    assert "1 of 2 runs failed" in done.err
+    assert "--ask record" in done.out.replace("\n", " ")
+    assert lines_with(done.err, "1 of 2") == snapshot("1 of 2 runs failed; they are named above")
     assert server.asked == []
 
 
@@ -137,8 +142,8 @@ def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(run: Command, server:
     record = ("--summarizer", at(server), "--answers", "a", "--ask", "record", "-o", "one")
     short = run(*record, "--budget", 0.0001)
     assert short.code == 1
-    assert "the budget is 0.0001 USD" in short.out.replace("\n", " ")
-    assert (server.asked, "asked for 0 new answers" in short.err) == ([], True)
+    assert "0.0001 USD" in short.out.replace("\n", " ")
+    assert (server.asked, "0 new" in short.err) == ([], True)
     assert run(*record, "--budget", 5).code == 0
 
 
@@ -177,14 +182,22 @@ def test_a_dry_run_says_how_much_would_be_asked_and_for_how_much(
     dry = ("--summarizer", at(server), "--answers", "a", "--dry-run")
     before = run(*dry)
     assert before.code == 0
-    assert "llm(model='gpt-5-mini') would ask" in before.out
-    assert "computed with summaries by calibrated" in before.out
+    assert lines_with(before.out, "gpt-5-mini") == snapshot("""\
+window 12,000 tokens; summaries by llm(model='gpt-5-mini', prompt='', temperature=None,
+max_tokens=8000, draw=0)
+llm(model='gpt-5-mini') would ask 2 requests that nobody has recorded, for about 0.00 USD,
+and 0.03 USD if every answer has full length: computed with summaries by calibrated\
+""")
     # Nor does it need the key with which to ask.
     ready = run("--summarizer", LLM, "--answers", "a", "--ask", "record", "--dry-run")
     assert (ready.code, ready.out) == (0, before.out)
     assert (server.asked, [*tmp_path.iterdir()]) == ([], [])
     run(*dry[:-1], "--ask", "record", "-o", "one")
-    assert "would ask for nothing that is not recorded, in the 3 cells tried" in run(*dry).out
+    assert lines_with(run(*dry).out, "recorded") == snapshot("""\
+would run into compactlab-out, under recorded; claude-sonnet-4-5 for synthetic
+conversations:
+llm(model='gpt-5-mini') would ask for nothing that is not recorded, in the 3 cells tried\
+""")
 
 
 def test_an_experiment_file_names_the_folder_and_cannot_ask(

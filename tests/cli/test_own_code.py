@@ -10,9 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.sim.store.results import Results
 from tests.cli.conftest import Outcome
+from tests.lines import lines_with
 
 HEAD = """
 import atexit, builtins, os, random, signal, sys, threading, time, warnings
@@ -233,7 +235,7 @@ def test_a_secret_that_it_prints_is_hidden_on_demand(run, tmp_path):
     act = "print('password=swordfish')"
     assert "swordfish" in run(*written(tmp_path, [act])).err
     done = run(*written(tmp_path, [act]), "--redact", "--out=hidden")
-    assert "own0 over talk printed:" in done.err
+    assert "printed:" in done.err
     assert "swordfish" not in done.said
 
 
@@ -243,7 +245,7 @@ def test_a_flood_of_rows_that_print_is_cut(run, compactlab, chat, tmp_path):
     (tmp_path / "own.py").write_text(HEAD + CLASS.format(name="Own", act="print('x')"))
     done = run("--strategies=own.py:Own", "--conversations=talks")
     assert done.err.count("printed:") == 20
-    assert done.err.count("more rows print something; it is not shown") == 1
+    assert done.err.count("more rows") == 1
 
 
 @pytest.mark.parametrize("deed", ["sys.exit(0)", "os._exit(0)"])
@@ -272,7 +274,9 @@ def test_a_run_with_cells_missing_is_no_success(run, tmp_path, monkeypatch):
     monkeypatch.setattr("compactlab.sim.experiment.workers.Workers", lambda *given: Lazy())
     done = run("--strategies=keep_all", "--strategies=keep_none")
     assert done.code == 1, done.said
-    assert "2 cells of the experiment have not been run" in done.err
+    assert lines_with(done.err, "not been run") == snapshot(
+        "2 cells of the experiment have not been run"
+    )
 
 
 def test_every_run_of_it_begins_anew(run, chat, tmp_path):

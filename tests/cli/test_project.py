@@ -10,6 +10,7 @@ from inline_snapshot import snapshot
 from compactlab.request.project import Project
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.store.results import Results
+from tests.lines import refusal
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 CHEAP = ("--conversations", TINY, "--loop", "open", "--no-controls", "--metrics", "money")
@@ -114,8 +115,10 @@ def test_a_strategy_of_an_installed_package_may_not_be_named(project, monkeypatc
         "compactlab.request.project.STRATEGIES", type("", (), {"installed": lambda: {"theirs": ""}})
     )
     project('strategies = ["theirs(keep=2)"]')
-    with pytest.raises(InputError, match="theirs is not a built-in strategy"):
-        Project.here()
+    assert refusal(InputError, Project.here) == snapshot("""\
+../pyproject.toml: settings are wrong:
+  line 5: strategies[0]: theirs is not a built-in strategy, and no other may be named here\
+""")
 
 
 @pytest.mark.parametrize("table", ["[tool]\ncompactlab = 3", "[[tool.compactlab]]\nwindow = 1"])
@@ -129,8 +132,9 @@ def test_a_file_that_does_not_name_compactlab_need_not_be_valid(project):
     project("").write_text("[project\n")
     assert Project.here() == Project()
     project("window = ")
-    with pytest.raises(InputError, match=r"pyproject.toml:5: no project"):
-        Project.here()
+    assert refusal(InputError, Project.here) == snapshot(
+        "pyproject.toml:5: no project: Invalid value (at line 5, column 10)"
+    )
 
 
 def test_rules_of_a_project_judge_a_gate(compactlab, project):

@@ -106,8 +106,11 @@ def _shut(monkeypatch, folder: Path) -> None:
 def test_a_page_of_somebody_else_is_not_written_over(compactlab, tmp_path):
     (tmp_path / "report.html").write_text("precious")
     done = compactlab("run", *SMALL, "--out", tmp_path)
-    assert (done.code, done.out) == (2, "")
-    assert "is neither a store of results nor empty ('report.html' is there)" in done.err
+    assert done.told(tmp_path) == snapshot("""\
+2
+compactlab: '.' is neither a store of results nor empty ('report.html' is there): name another
+folder, or move away what is in it\
+""")
     assert [each.name for each in tmp_path.iterdir()] == ["report.html"]
     assert (tmp_path / "report.html").read_text() == "precious"
 

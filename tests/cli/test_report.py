@@ -9,6 +9,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.charts.catalogue import CHARTS
 from compactlab.reports.page.catalogue import FORMATS
@@ -96,7 +97,9 @@ def test_the_verdict_alone_is_short(compactlab, store, tmp_path):
     baseline = tmp_path / "baseline.json"
     assert compactlab("baseline", store, "-o", baseline).code == 0
     done = compactlab("report", store, "--baseline", baseline, "--format", "md")
-    assert done.out.startswith("Against the baseline, no figure of 2 strategies changed.\n")
+    assert done.out.splitlines()[0] == snapshot(
+        "Against the baseline, no figure of 2 strategies changed."
+    )
 
 
 def test_charts_are_files(compactlab, store, tmp_path):
@@ -123,8 +126,11 @@ def test_memory_is_another_word_for_recall(compactlab, store, tmp_path):
 
 def test_an_unknown_chart_is_refused_with_the_one_that_is_meant(compactlab, store, tmp_path):
     done = compactlab("report", store, "--charts", tmp_path / "x", "--only", "cost-by-clas")
-    assert (done.code, done.out) == (2, "")
-    assert "unknown chart 'cost-by-clas'; did you mean cost-by-class" in done.err
+    assert done.told(tmp_path) == snapshot("""\
+2
+compactlab: unknown chart 'cost-by-clas'; did you mean cost-by-class or context-by-call or
+cache-misses-by-cause?\
+""")
     assert not (tmp_path / "x").exists()
 
 

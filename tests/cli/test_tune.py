@@ -7,10 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 from inline_snapshot.extra import raises
 
 import compactlab as package
 from tests.cli.conftest import called
+from tests.lines import lines_with
 from tests.recordings import CALM, claude_code, codex
 
 # Two short talks whose prompts grow to some 44,000 tokens.
@@ -58,7 +60,9 @@ def test_a_dry_run_says_what_would_be_run_and_runs_nothing(compactlab, tmp_path)
     done = compactlab("tune", *ASKED, "--dry-run", "-o", tmp_path / "out")
     assert done.code == 0, done.said
     assert "codex(trigger=54000)" in done.out
-    assert "more settings of each strategy" in done.out
+    assert lines_with(done.out, "each strategy") == snapshot(
+        "then up to 9 more settings of each strategy: 18 runs at most"
+    )
     assert not (tmp_path / "out" / "tune.json").exists()
 
 
@@ -68,7 +72,10 @@ def test_sessions_that_never_grow_large_are_told(compactlab, tmp_path):
     args = (tmp_path / "logs", "--over", "trigger=60000", "--no-controls", "--jobs", 1)
     done = compactlab("tune", *args, "-o", tmp_path / "out")
     assert done.code == 0, done.said
-    assert "1 session more never reach the smallest trigger: no setting changes them" in done.out
+    assert lines_with(done.out, "smallest trigger") == snapshot("""\
+Window 200,000 tokens (claude-sonnet-4-5): 1 session. 1 session more never reach the
+smallest trigger: no setting changes them.\
+""")
 
 
 def test_a_window_without_a_price_does_not_stop_the_others(compactlab, tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 
 import bars
 import pytest
+from inline_snapshot import snapshot
 
 from tests.recordings import CALM, IDLE, claude_code, codex
 
@@ -50,7 +51,7 @@ def test_of_one_repository_a_session_is_left_out(tmp_path: Path) -> None:
     held = [*bars.held_out(bars.audits_of([tmp_path]))]
     assert [each.bill.expected > each.bill.rules for each in held] == [True, False]
     said = "\n".join(bars.told("Codex", held, [*bars.bars(held)]))
-    assert said.startswith("Codex: 2 sessions, leaving out one session at a time")
+    assert said.splitlines()[0] == snapshot("Codex: 2 sessions, leaving out one session at a time")
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,9 @@ from typing import Any
 
 import bench_gate as gate
 import pytest
+from inline_snapshot import snapshot
+
+from tests.lines import lines_with
 
 FOLDER = "tests/benchmarks/"
 CALIBRATION = "test_calibration.py::test_calibration"
@@ -85,19 +88,28 @@ def test_a_planted_change_of_a_counter_is_caught_however_small(bench: Any) -> No
     assert "FAILS: cache_miss_tokens 80,000 → 80,001\n" in said
     code, said = bench("hold", run(replay=1.0, compactions=1, views=2))
     assert code == 1
-    assert "FAILS: over 3 times as long; compactions 0 → 1; views none → 2\n" in said
+    assert lines_with(said, "compactions") == snapshot("""\
+test_replay.py::test_it[keep_all]          40.00   1,000.00   25.00  FAILS: over 3 times
+as long; compactions 0 → 1; views none → 2\
+""")
 
 
 def test_what_is_only_in_one_of_the_two_is_no_pass(bench: Any) -> None:
     lacking = run()
     del lacking["benchmarks"][1]
     code, said = bench("hold", lacking)
-    assert (code, f"{REPLAY}: stored, and not run\n" in said) == (2, True)
+    assert (code, lines_with(said, "not run")) == (
+        2,
+        snapshot("test_replay.py::test_it[keep_all]: stored, and not run"),
+    )
     more = run()
     more["benchmarks"].append(each("test_new.py::test_it", 0.1, {}))
     code, said = bench("hold", more)
-    assert (code, "test_new.py::test_it: not stored, make bench-store\n" in said) == (2, True)
-    assert "2 of 2 benchmarks hold, 1 cannot be judged" in said
+    assert (code, lines_with(said, "bench-store")) == (
+        2,
+        snapshot("test_new.py::test_it: not stored, make bench-store"),
+    )
+    assert said.splitlines()[-1] == snapshot("2 of 2 benchmarks hold, 1 cannot be judged")
 
 
 @pytest.mark.parametrize(
@@ -120,7 +132,7 @@ def test_what_is_no_run_cannot_be_judged(bench: Any, found: str) -> None:
 def test_without_a_stored_run_nothing_can_be_judged(bench: Any) -> None:
     code, said = bench("hold", run(), "gone.json")
     assert code == 2
-    assert "gone.json cannot be read" in said
+    assert "gone.json" in said
 
 
 def test_the_stored_run_says_nothing_of_who_made_it(bench: Any, tmp_path: Path) -> None:

@@ -13,10 +13,12 @@ from typing import Any
 import bench_peers as bench
 import pytest
 import stopwatch
+from inline_snapshot import snapshot
 
 import compactlab
 from compactlab.sim.core import tokens
 from compactlab.sim.core.tokens import encoding
+from tests.lines import lines_with
 
 
 @pytest.fixture(scope="module")
@@ -211,8 +213,12 @@ def test_the_verdict_names_what_is_missed(rows: list[Any]) -> None:
     kept, slid, whole = bench.verdict(list(bench.ratios(rows)))
     assert kept.split()[0] == "met"
     assert slid.split()[0] == "MISSED"
-    assert "2.5 times the best of them, quick" in slid
-    assert whole == "at least 10 times the best of them: does not hold (1 of 2)"
+    assert (slid, whole) == snapshot(
+        (
+            "  MISSED  sliding_window, 188 messages: 2.5 times the best of them, quick",
+            "at least 10 times the best of them: does not hold (1 of 2)",
+        )
+    )
 
 
 @pytest.mark.parametrize(("share", "code"), [(6, 0), (2, 1), (0, 1)])
@@ -232,7 +238,9 @@ def test_what_could_not_be_measured_is_told_with_its_reason(
     missing = {"gone": "cannot be installed: no such version"}
     monkeypatch.setattr(bench, "compare", lambda sizes: (rows, missing))
     bench.main(["--json", str(tmp_path / "figures.json")])
-    assert "not measured: gone: cannot be installed" in capsys.readouterr().out
+    assert lines_with(capsys.readouterr().out, "gone") == snapshot(
+        "not measured: gone: cannot be installed: no such version"
+    )
     figures = content(tmp_path, "figures.json")
     assert [each["calls"] for each in figures["rows"]] == [each.calls for each in rows]
     assert [each["met"] for each in figures["ratios"]] == [True, False]

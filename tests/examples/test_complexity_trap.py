@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 import validate_complexity_trap as trap
+from inline_snapshot import snapshot
+
+from tests.lines import lines_with
 
 START, GROWTH, OBSERVED = 2000, 700, 0.839
 COLUMNS = "experiment,strategy,turn_count,mean_completion_tokens,mean_prompt_tokens,cost"
@@ -79,7 +82,10 @@ def test_masked_rows_that_were_counted_on_paper_are_predicted(
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     assert trap.main([table(rows)]) == 0
     said = capsys.readouterr().out
-    assert "+0.0 points of 8 (observation_masking(n=3), 45 tasks)" in said
+    assert lines_with(said, "45 tasks") == snapshot("""\
+met     mask/raw prompt 0.464, observed 0.464: +0.0 points of 8 (observation_masking(n=3),
+45 tasks)\
+""")
     assert "missed: 0" in said
 
 
@@ -100,7 +106,10 @@ def test_a_task_that_failed_at_once_counts_as_nothing_on_both_sides(
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     rows += [(*PLANTED[:1], "Raw Agent", 1, 0, 0, 0), (PLANTED[1], "Masking", 0, 0, 0, 0)]
     assert trap.main([table(rows)]) == 0
-    assert "+0.0 points of 8 (observation_masking(n=3), 46 tasks)" in capsys.readouterr().out
+    assert lines_with(capsys.readouterr().out, "46 tasks") == snapshot("""\
+met     mask/raw prompt 0.464, observed 0.464: +0.0 points of 8 (observation_masking(n=3),
+46 tasks)\
+""")
 
 
 def test_a_price_that_must_rise_and_does_not_is_a_bar_missed(
@@ -111,7 +120,10 @@ def test_a_price_that_must_rise_and_does_not_is_a_bar_missed(
     rows = [*small, *((PLANTED[1], "Observation Masking", *row[2:]) for row in small)]
     assert trap.main([table(rows)]) == 1
     told = capsys.readouterr().out
-    assert "MISSED  $/M prompt tokens under a cache must rise: 0.300, masked 0.300, x1.00" in told
+    assert lines_with(told, "MISSED") == snapshot("""\
+MISSED  $/M prompt tokens under a cache must rise: 0.300, masked 0.300, x1.00
+MISSED  order mask > raw, observed raw > mask\
+""")
 
 
 def test_a_mask_that_never_masks_raises_no_price(
@@ -119,7 +131,11 @@ def test_a_mask_that_never_masks_raises_no_price(
 ) -> None:
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     assert trap.main([table(rows), "--mask-keep", "60"]) == 1
-    assert "MISSED  $/M prompt tokens under a cache must rise" in capsys.readouterr().out
+    assert lines_with(capsys.readouterr().out, "MISSED") == snapshot("""\
+MISSED  mask/raw prompt 1.000, observed 0.464: +53.6 points of 8
+(observation_masking(n=60), 45 tasks)
+MISSED  $/M prompt tokens under a cache must rise: 0.089, masked 0.089, x1.00\
+""")
 
 
 def test_openhands_counts_events_and_leaves_out_the_calls_of_what_it_masks(
@@ -136,8 +152,12 @@ def test_openhands_counts_events_and_leaves_out_the_calls_of_what_it_masks(
     assert trap.main([str(path), "--first-prompt", str(START)]) == 0
     told = capsys.readouterr().out
     assert "scaffold openhands" in told
-    assert "2,000 tokens in the first prompt are given" in told
-    assert "0.0 points of 8 (observation_masking(n=4, system='openhands'), 45 tasks)" in told
+    assert lines_with(told, "2,000 tokens", "45 tasks") == snapshot("""\
+fitted on: the raw rows of each model; 2,000 tokens in the first prompt are given; the
+shape was chosen on SWE-agent's
+met     mask/raw prompt 0.298, observed 0.298: -0.0 points of 8 (observation_masking(n=4,
+system='openhands'), 45 tasks)\
+""")
     assert trap.main([str(path), "--scaffold", "swe-agent"]) == 1
     assert trap.options_of([str(path)]).first_prompt == 6_000, "a guess, where none is named"
 
@@ -155,8 +175,11 @@ def test_it_says_on_which_half_it_was_fitted(
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     trap.main([table(rows)])
     told = capsys.readouterr().out
-    assert "fitted on: the raw rows of each model" in told
-    assert "judged on: the masked and summarised rows of the same model" in told
+    assert lines_with(told, "fitted on", "judged on") == snapshot("""\
+fitted on: the raw rows of each model; the shape was chosen on SWE-agent's
+judged on: the masked and summarised rows of the same model and scaffold, by their own
+turns\
+""")
 
 
 WRONG = [

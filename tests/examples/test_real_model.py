@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 from real_model import TASKS, serving
 
 from tests.examples.conftest import EXAMPLES
+from tests.lines import refusal
 
 RECORDED = EXAMPLES / "real_model" / "answers"
 GOLDEN = Path(__file__).parent / "golden" / "real_model"
@@ -19,8 +21,9 @@ GOLDEN = Path(__file__).parent / "golden" / "real_model"
 def test_a_server_that_does_not_start_is_named_with_its_log(tmp_path):
     log = tmp_path / "server.log"
     # This Python has no model: the server's script fails at once.
-    with pytest.raises(SystemExit, match="the server does not start: see"):
-        serving(Path(sys.executable), log).__enter__()
+    assert refusal(SystemExit, lambda: serving(Path(sys.executable), log).__enter__()) == snapshot(
+        "the server does not start: see server.log"
+    )
     assert "xllamacpp" in log.read_text()
 
 
@@ -55,5 +58,4 @@ def test_a_real_model_is_recorded_and_replayed_to_the_byte(tmp_path):
     if "cannot be had" in run.stderr:
         pytest.skip(run.stderr.splitlines()[-1])
     assert run.returncode == 0, run.stdout + run.stderr
-    assert "Its text is nonsense" in run.stdout
     assert run.stdout.count("the same bytes") == len(TASKS) == 3

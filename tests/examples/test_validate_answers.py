@@ -8,6 +8,9 @@ from typing import Any
 
 import pytest
 import validate_answers as validate
+from inline_snapshot import snapshot
+
+from tests.lines import lines_with
 
 HERE = Path(__file__).parents[2].parent / "shared" / "answers"
 
@@ -108,8 +111,16 @@ def test_a_bar_is_missed_where_models_answer_what_is_not_seen(
     folder(tmp_path / "answers", "R-RRRR")
     assert validate.main([str(tmp_path / "recorded")]) == 1  # the folder beside it is taken
     out = capsys.readouterr().out
-    assert "MISSED  text, with keys: answered, seen as kept 4 of 5, 80.0%, at least 85%" in out
-    assert "MISSED  text, with keys: not answered, seen 1 of 1, 100.0%, at most 8%" in out
+    assert lines_with(out, "MISSED") == snapshot("""\
+MISSED  text, by value: answered, seen as kept 4 of 5, 80.0%, at least 85%
+MISSED  text, by value: not answered, seen 1 of 1, 100.0%, at most 8%
+MISSED  text, with keys: answered, seen as kept 4 of 5, 80.0%, at least 85%
+MISSED  text, with keys: not answered, seen 1 of 1, 100.0%, at most 8%
+MISSED  dense text, by value: answered, seen as kept 4 of 5, 80.0%, at least 85%
+MISSED  dense text, by value: not answered, seen 1 of 1, 100.0%, at most 8%
+MISSED  dense text, with keys: answered, seen as kept 4 of 5, 80.0%, at least 85%
+MISSED  dense text, with keys: not answered, seen 1 of 1, 100.0%, at most 8%\
+""")
     assert "with keys, answered, not seen: 2\n       2  the value is not there" in out
 
 

@@ -8,7 +8,9 @@ from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import pytest
+from inline_snapshot import snapshot
 
+from tests.lines import lines_with
 from tests.recordings import CALM, claude_code
 
 
@@ -30,7 +32,10 @@ def test_what_is_computed_is_what_is_replayed(
 ) -> None:
     assert script.main([]) == 0
     out = capsys.readouterr().out
-    assert "met     scenarios, lifetime x 0.2: worst strategy" in out
+    assert lines_with(out, "lifetime x 0.2: worst") == snapshot("""\
+met     scenarios, lifetime x 0.2: worst strategy keep_all() +0.00%
+met     scenarios, compacted, lifetime x 0.2: worst strategy keep_all() +0.00%\
+""")
     assert "scenarios, prices: input 0.00%, cache_read 0.00%" in out
 
 
@@ -43,7 +48,18 @@ def test_a_bill_that_never_changes_misses_the_bars(
     monkeypatch.setattr(script, "priced", unchanged)
     assert script.main([]) == 1
     out = capsys.readouterr().out
-    assert "MISSED  scenarios: error over that of no change 1.00" in out
+    assert lines_with(out, "MISSED") == snapshot("""\
+MISSED  scenarios, lifetime x 0.2: worst strategy keep_all() -7.35%
+MISSED  scenarios: median 7.35%, nine of ten 7.35%
+MISSED  scenarios: error over that of no change 1.00
+MISSED  scenarios, prices: input 0.00%, cache_read 0.83%, cache_write 20.79%, output
+56.38%
+MISSED  scenarios, compacted, lifetime x 0.2: worst strategy keep_all() -7.35%
+MISSED  scenarios, compacted: median 7.35%, nine of ten 7.35%
+MISSED  scenarios, compacted: error over that of no change 1.00
+MISSED  scenarios, compacted, prices: input 0.00%, cache_read 0.83%, cache_write 20.79%,
+output 56.38%\
+""")
     assert "MISSED  scenarios, prices" in out
 
 

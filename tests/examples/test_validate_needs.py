@@ -6,11 +6,13 @@ from pathlib import Path
 
 import pytest
 import validate_needs as validate
+from inline_snapshot import snapshot
 
 from compactlab.scenarios.readers import native
 from compactlab.sim.core.conversation import Compaction, Conversation
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts import inferred
+from tests.lines import lines_with
 from tests.sim.facts.told import answer, say, script
 
 FILLER = " ".join(f"leaf {place}" for place in range(12_000))
@@ -54,5 +56,7 @@ def test_it_runs_over_a_folder_by_repository(
     native.write(session(), folder / "session.jsonl")
     assert validate.main([str(tmp_path / "recorded")]) == 1  # half is not less than half of 67 %
     out = capsys.readouterr().out
-    assert "new rule: used anyway 1 of 2, 50% [50%, 50%]" in out
-    assert "summaries keep 50% of needed words, 0% of like words" in out
+    assert lines_with(out, "new rule: used", "summaries keep") == snapshot("""\
+new rule: used anyway 1 of 2, 50% [50%, 50%]; needs by lag [3, 0, 0, 0, 0, 0, 2, 0]
+met     summaries keep 50% of needed words, 0% of like words\
+""")

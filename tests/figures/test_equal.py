@@ -9,12 +9,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.request.file import ExperimentSettings
 from compactlab.strategies.catalogue import find_strategy
 from tests.figures.amounts import Amounts
 from tests.figures.differences import Allowed, Comparison, Difference, LeftOut
 from tests.figures.equal import EXPERIMENTS, HERE, Experiment, report
+from tests.lines import fitting
 
 RUN = {
     "source": "talk-0",
@@ -99,9 +101,10 @@ def test_a_strategy_with_another_parameter_is_the_same_run(before: Path, now: Pa
     """Of which only the spec differs, which is said."""
     after = store(now, CALLS, strategy="codex(trigger=None, route='auto')")
     (line,) = told(before, after)
-    assert line.endswith(
-        "strategy, row 0: 'codex(trigger=None)' is now \"codex(trigger=None, route='auto')\""
-    )
+    assert fitting(line) == snapshot("""\
+runs: talk-0 | talk | codex | claude-sonnet-4-5: strategy, row 0: 'codex(trigger=None)' is
+now "codex(trigger=None, route='auto')"\
+""")
 
 
 def test_a_source_that_nobody_could_read_has_rows_without_a_label(before: Path, now: Path) -> None:

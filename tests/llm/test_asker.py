@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.llm.asker import Asker
 from compactlab.llm.endpoint import Endpoint, _clients
@@ -18,6 +19,7 @@ from compactlab.llm.request import Request, Turn
 from compactlab.sim.core.errors import InputError, ModelError, UsageError
 from compactlab.sim.core.isolation import isolated
 from tests.cli.conftest import called
+from tests.lines import refusal
 from tests.llm.server import Endpoint as Server
 from tests.llm.server import serving
 
@@ -147,16 +149,20 @@ def test_what_may_have_to_be_paid_stays_reserved(tmp_path: Path, server: Server)
 
 
 def test_what_is_not_recorded_says_how_to_record_it(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r"no answer of gpt-5-mini: .* add --ask record"):
-        Asker(tmp_path / "none").answer(asked(), Endpoint())
+    said = refusal(ModelError, lambda: Asker(tmp_path / "none").answer(asked(), Endpoint()))
+    assert said == snapshot("""\
+no answer of gpt-5-mini: none is recorded for this request (fb9a6892); to ask the model,
+and record what it answers, add --ask record\
+""")
     assert not (tmp_path / "none").exists()
 
 
 def test_where_models_are_refused_nothing_has_an_answer(server: Server, tmp_path: Path) -> None:
     Asker(tmp_path, "record").answer(asked(), Endpoint("openai", f"{server.url}/v1"))
     asker = Asker(tmp_path, "refuse")
-    with pytest.raises(UsageError, match="--ask refuse allows no model"):
-        asker.check("gpt-5-mini", Endpoint())
+    assert refusal(UsageError, lambda: asker.check("gpt-5-mini", Endpoint())) == snapshot(
+        "gpt-5-mini would be asked, and --ask refuse allows no model"
+    )
     with pytest.raises(ModelError, match="no answer"):
         asker.answer(asked(), Endpoint())
 
@@ -199,15 +205,22 @@ def test_a_budget_is_never_passed(
 def test_a_larger_budget_goes_on_from_there(server: Server, tmp_path: Path) -> None:
     here = Endpoint("openai", f"{server.url}/v1")
     asker = Asker(tmp_path, "record", 0.0)
-    with pytest.raises(ModelError, match=r"the budget is 0 USD, 0\.0000 USD is spent"):
-        asker.answer(asked(), here)
+    assert refusal(ModelError, lambda: asker.answer(asked(), here)) == snapshot("""\
+no answer of gpt-5-mini: the budget is 0 USD, 0.0000 USD is spent, and this request may
+cost 0.0002 USD; a larger --budget goes on from here\
+""")
     assert Asker(tmp_path, "record", 1.0).answer(asked(), here).usd == pytest.approx(1.8e-5)
 
 
 def test_a_budget_needs_a_price(tmp_path: Path) -> None:
     asker = Asker(tmp_path, "record", 1.0)
-    with pytest.raises(UsageError, match="needs the price of own-model"):
-        asker.check("own-model", Endpoint("openai", "http://127.0.0.1:1"))
+    said = refusal(
+        UsageError, lambda: asker.check("own-model", Endpoint("openai", "http://127.0.0.1:1"))
+    )
+    assert said == snapshot("""\
+a budget needs the price of own-model, which is not known: write it into a file of models
+(--models)\
+""")
     with pytest.raises(UsageError, match="dollars"):
         Asker(tmp_path, budget=-1)
     with pytest.raises(UsageError, match="replay, record, refuse"):
@@ -313,16 +326,26 @@ def test_the_key_of_a_provider_goes_to_no_other_address(
 
 
 def test_without_a_key_nothing_is_begun(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="set OPENAI_API_KEY in the environment"):
-        Asker(tmp_path, "record").check("gpt-5-mini", Endpoint())
-    with pytest.raises(UsageError, match="set ANTHROPIC_API_KEY in the environment"):
-        Asker(tmp_path, "record").check("claude-haiku-4-5", Endpoint.of("claude-haiku-4-5"))
+    said = refusal(UsageError, lambda: Asker(tmp_path, "record").check("gpt-5-mini", Endpoint()))
+    assert said == snapshot("to ask a model takes a key: set OPENAI_API_KEY in the environment")
+    said = refusal(
+        UsageError,
+        lambda: Asker(tmp_path, "record").check(
+            "claude-haiku-4-5", Endpoint.of("claude-haiku-4-5")
+        ),
+    )
+    assert said == snapshot("to ask a model takes a key: set ANTHROPIC_API_KEY in the environment")
 
 
 def test_without_the_package_it_says_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("compactlab.llm.endpoint.find_spec", lambda name: None)
-    with pytest.raises(UsageError, match=r"pip install 'compactlab\[openai\]'"):
-        Asker(tmp_path, "record").check("m", Endpoint("openai", "http://127.0.0.1:1"))
+    said = refusal(
+        UsageError,
+        lambda: Asker(tmp_path, "record").check("m", Endpoint("openai", "http://127.0.0.1:1")),
+    )
+    assert said == snapshot(
+        "to ask a model takes the package openai: pip install 'compactlab[openai]'"
+    )
 
 
 def test_a_process_keeps_its_client_and_a_copy_of_it_has_another(server: Server) -> None:

@@ -10,10 +10,12 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.llm import recorded
 from compactlab.llm.recorded import Answer, Recording
 from compactlab.sim.core.errors import InputError, UsageError
+from tests.lines import refusal
 
 
 def answer(number: int, text: str = "Yes.", usd: float | None = 0.25) -> Answer:
@@ -114,26 +116,31 @@ def test_whatever_stands_in_it_is_read_or_named(
 def test_a_line_that_breaks_off_is_named(tmp_path: Path) -> None:
     file = tmp_path / "m.jsonl"
     file.write_text(GOOD)
-    with pytest.raises(InputError, match=r"m\.jsonl:1: the line breaks off"):
-        len(Recording(file))
+    assert refusal(InputError, lambda: len(Recording(file))) == snapshot(
+        "m.jsonl:1: the line breaks off: take it out"
+    )
 
 
 def test_a_line_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded, "LONGEST", 1000)
     file = tmp_path / "m.jsonl"
     file.write_text(f"{GOOD}\n" + "x" * 5000)
-    with pytest.raises(InputError, match=r"m\.jsonl:2: is longer than 1,000 bytes"):
-        len(Recording(file))
-    with pytest.raises(InputError, match="is not recorded"):
-        Recording(tmp_path / "n.jsonl").add(answer(1, "x" * 1000))
+    assert refusal(InputError, lambda: len(Recording(file))) == snapshot(
+        "m.jsonl:2: is longer than 1,000 bytes"
+    )
+    said = refusal(InputError, lambda: Recording(tmp_path / "n.jsonl").add(answer(1, "x" * 1000)))
+    assert said == snapshot(
+        "n.jsonl: an answer is not recorded: it has 1,145 bytes, and no answer has more than 1,000"
+    )
 
 
 def test_no_other_file_is_read_or_written_through_a_link(tmp_path: Path) -> None:
     other, file = tmp_path / "other", tmp_path / "m.jsonl"
     other.write_text(f"{GOOD}\n")
     file.symlink_to(other)
-    with pytest.raises(InputError, match="it is a link"):
-        len(Recording(file))
+    assert refusal(InputError, lambda: len(Recording(file))) == snapshot(
+        "m.jsonl: cannot be read: it is a link"
+    )
     with pytest.raises(UsageError, match="cannot write"):
         Recording(file).add(answer(2))
     assert other.read_text() == f"{GOOD}\n"

@@ -7,8 +7,10 @@ import shutil
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.testing.settings import KINDS
+from tests.lines import lines_with
 
 PLAIN = ("-W", "error", "-p", "no:cacheprovider", "-p", "no:benchmark", "-p", "no:xdist")
 
@@ -34,7 +36,10 @@ def test_a_worse_setting_is_caught(agent: Path, pytester: pytest.Pytester) -> No
     settings.write_text(text)
     result = pytester.runpytest_inprocess(*PLAIN, "-k", "never_lost")
     result.assert_outcomes(failed=1, deselected=4)
-    assert "decision deploy target: eu-west-3, said in message 1 (u1)" in result.stdout.str()
+    assert lines_with(result.stdout.str(), "eu-west-3") == snapshot("""\
+E           decision deploy target: eu-west-3, said in message 1 (u1), needed at call 4
+(lag <1k) and gone\
+""")
 
 
 def test_the_page_shows_a_test_that_runs(

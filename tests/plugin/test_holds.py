@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab import api
 from compactlab.reports.gate.baseline import Baseline, written
+from tests.lines import fitting, lines_with
 from tests.plugin.conftest import session
 
 Agent = Callable[..., tuple[pytest.RunResult, str]]
@@ -39,15 +41,15 @@ def test_it_remembers(compaction):
     result.assert_outcomes(failed=1)
     told = [line.removeprefix("E").strip() for line in said.splitlines() if line[:2] == "E "]
     cost = told.pop()
-    assert told == [
-        "AssertionError: sliding_window(keep=2) under claude-sonnet-4-5 does not hold over "
-        "1 conversation:",
-        "amnesia_need <= 0.05: 100%",
-        "holds: overflows == 0",
-        "forgotten: 1 need of 1, of 1 fact:",
-        "decision deploy target: eu-west-3, said in message 1 (u1), needed at call 4 (lag <1k) "
-        "and gone",
-    ]
+    assert fitting(told) == snapshot("""\
+AssertionError: sliding_window(keep=2) under claude-sonnet-4-5 does not hold over 1
+conversation:
+amnesia_need <= 0.05: 100%
+holds: overflows == 0
+forgotten: 1 need of 1, of 1 fact:
+decision deploy target: eu-west-3, said in message 1 (u1), needed at call 4 (lag <1k) and
+gone\
+""")
     assert cost.startswith("it cost 0.000")
     assert cost.endswith("USD, in 3 compactions")
 
@@ -105,9 +107,21 @@ def test_goals(compaction):
 """.replace("pytestmark.append", "pytestmark = [pytestmark]; pytestmark.append")
     )
     result.assert_outcomes(failed=3)
-    assert "amnesia_need of decision == 0: 100%" in said
-    assert "of a type of fact there is only amnesia_need" in said
-    assert "amnesia_need == 0 (cannot judge)" in said
+    assert lines_with(said, "E   ") == snapshot("""\
+E       AssertionError: keep_none under claude-sonnet-4-5 does not hold over 1
+conversation:
+E         amnesia_need of decision == 0: 100%
+E         forgotten: 1 need of 1, of 1 fact:
+E           decision deploy target: eu-west-3, said in message 1 (u1), needed at call 4
+(lag <1k) and gone
+E         it cost 0.000396 USD, in 3 compactions
+E       AssertionError: compaction.holds: of a type of fact there is only amnesia_need;
+give the others apart
+E       AssertionError: keep_none under claude-sonnet-4-5 does not hold over 1
+conversation:
+E         amnesia_need == 0 (cannot judge): no run fits: type goal
+E         it cost 0.000396 USD, in 3 compactions\
+""")
 
 
 def test_recall_can_be_asked_for_where_something_is_needed_so_late(

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import RECALL
@@ -12,6 +13,7 @@ from compactlab.reports.page.brief import LINES, brief, brief_markdown
 from compactlab.reports.page.picks import ROWS, picks
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.tables import LAG_TABLE
+from tests.lines import fitting
 from tests.reports.conftest import Make, Store, Told
 from tests.reports.spoken import only, tokens_and_money, verdict
 
@@ -318,7 +320,10 @@ def test_made_up_sessions_were_not_run_by_anybody(make: Make, store: Store) -> N
 def test_a_tokens_and_money_needs_calls(make: Make, store: Store) -> None:
     runs = [make("keep_all()", KEPT), make("sliding_window()", SHORT, cut=[1])]
     (sentences,) = tokens_and_money(only(store(*runs)))
-    assert sentences.startswith("sliding_window sent 64% fewer prompt tokens than keep_all")
+    assert fitting(sentences) == snapshot("""\
+sliding_window sent 64% fewer prompt tokens than keep_all and cost 18% less than it. It
+read 0% of its prompt tokens from the cache, and keep_all 60.0%.\
+""")
     for run in runs:
         run.rows = {}
     assert list(tokens_and_money(only(store(*runs)))) == []

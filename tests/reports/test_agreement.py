@@ -11,6 +11,7 @@ from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.analysis.scope import told_apart
 from compactlab.reports.page.brief import brief
 from compactlab.sim.store.run import Run
+from tests.lines import fitting
 from tests.reports.conftest import Make, Store, Told
 from tests.reports.spoken import agreement, folded
 
@@ -79,8 +80,10 @@ def test_that_it_reverses_never_falls_off_the_end(
     low = runs(make, turned=False, summarizer="low()")
     high = runs(make, turned=True, summarizer="high()")
     text = " ".join(brief(store(*low, *high)).split())
-    assert "Which strategy to choose depends on the summariser, so it is not decided" in text
-    assert "Which one is cheaper" not in text
+    assert fitting([each for each in text.split(". ") if "depends" in each]) == snapshot("""\
+Which strategy to choose depends on the summariser, so it is not decided: other with low()
+and one with high()\
+""")
 
 
 def test_other_conversations_cannot_agree(make: Make, store: Store) -> None:
@@ -125,6 +128,4 @@ Window narrowed to 9,000 tokens; Summaries by HIGH()\
 Model as recorded: claude-sonnet-4-5 (90 calls); window narrowed to 2,000 tokens; summaries by
 LOW(); 2 strategies over 30 conversations\
 """)
-    assert "Window narrowed to 9,000 tokens; Summaries by HIGH(): " in brief(
-        store(*one, *other, summarizers=writers)
-    )
+    assert "by HIGH(): " in brief(store(*one, *other, summarizers=writers))

@@ -72,4 +72,4 @@ def test_a_size_has_the_unit_of_what_it_is_a_size_of() -> None:
     assert least(BILL, 0.062) == snapshot("6.2% of the cost")
     assert least(replace(BILL, kind="difference"), 0.293) == "0.29 USD a conversation"
     assert least(SHARE, 0.05) == snapshot("5.0 points of recall")
-    assert least(SHARE, 0.0003) == "<0.1 points of recall"
+    assert least(SHARE, 0.0003) == snapshot("<0.1 points of recall")

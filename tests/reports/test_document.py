@@ -28,6 +28,7 @@ from compactlab.reports.render.document import (
     with_names,
 )
 from tests.hostile import HOSTILE, inert
+from tests.lines import lines_with
 from tests.reports.spoken import folded
 
 FIGURES = Table(
@@ -108,7 +109,7 @@ def test_columns_come_closer_before_one_is_left_out(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("COLUMNS", "23")
     narrow = terminal.write(Document((FIGURES,)))
     assert "0.10" not in narrow
-    assert " ".join(narrow.split()).endswith("Too narrow for: USD cost.")
+    assert lines_with(narrow, "narrow") == snapshot("Too narrow for: USD cost.")
 
 
 @pytest.mark.parametrize("kind", sorted(HOSTILE))

@@ -8,11 +8,13 @@ from collections.abc import Callable
 from io import StringIO
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.page.catalogue import FORMATS, render
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
+from tests.lines import refusal
 
 Check = Callable[[str, str], None]
 
@@ -59,5 +61,6 @@ def test_every_format_gives_the_same_bytes_twice_and_after_loading(
 
 
 def test_another_format_is_refused_with_the_known_ones(small: Results) -> None:
-    with pytest.raises(UsageError, match="did you mean html"):
-        render(small, "htm")
+    assert refusal(UsageError, lambda: render(small, "htm")) == snapshot(
+        "unknown format 'htm'; did you mean html?"
+    )

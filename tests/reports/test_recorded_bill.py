@@ -108,7 +108,7 @@ def test_no_difference_within_the_deviation_is_called_one() -> None:
     assert fewer.value("cost_usd") < exact.reference.value("cost_usd")
     assert told.estimate == untold.estimate
     assert (told.determined, untold.determined) == (True, False)
-    assert "less than keep_all" in bill(told, "keep_all")
+    assert bill(told, "keep_all") == snapshot("8% less than keep_all")
     assert bill(untold, "keep_all") == snapshot(
         "no more than 33.3% from keep_all, which is within the replay's deviation"
     )

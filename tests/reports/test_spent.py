@@ -32,6 +32,7 @@ from compactlab.reports.render.document import with_names
 from compactlab.reports.render.fields import data_of
 from compactlab.sim.core.conversation import Conversation, PassedOver, SideRequest
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
+from tests.lines import fitting, lines_with
 from tests.recordings import CALM, IDLE, START, claude_code
 from tests.reports.audited import billed_as, loaded, session, spending
 from tests.reports.spoken import folded
@@ -212,7 +213,12 @@ def test_calls_without_a_price_are_told_apart(tmp_path: Path) -> None:
     assert (both.whole.calls, both.whole.unpriced) == (9, 6)
     assert (none.total, none.unpriced) == (None, 6)
     said = terminal.write(sums(Sums(both, {}, ())))
-    assert "without 6 calls of unknown prices" in said
+    assert lines_with(said, "6 calls") == snapshot("""\
+9 calls of 2 sessions: at least $0.13 without 6 calls of unknown prices
+No price is known for gpt-5-3-codex-spark (6 calls). Sums of dollars are without them. To
+include them, write the prices into a file and name it with --models. An entry there
+replaces the built-in model, so copy its other figures (list models --format json).\
+""")
     assert "\N{GREATER-THAN OR EQUAL TO}0.13" in said
 
 
@@ -228,7 +234,9 @@ def test_a_bill_that_lacks_tokens_is_at_least_that() -> None:
     whole = found.whole
     assert (whole.missing, whole.at_least) == (70, True)
     assert [sum.at_least for _, sum in found.by_session()] == [True, False]
-    assert terminal.write(sums(Sums(found, {}, ()))).startswith("2 calls of 2 sessions: at least $")
+    assert terminal.write(sums(Sums(found, {}, ()))).splitlines()[0] == snapshot(
+        "2 calls of 2 sessions: at least $0.000057"
+    )
     assert not spending(log(answer(1, Usage(uncached=10)))).whole.at_least
 
 
@@ -309,10 +317,10 @@ other kinds. The bill lacks the 1,200 tokens that it counts.\
 
 def test_what_was_skipped_is_told_by_its_reason() -> None:
     told = skipped({"no_usage": 2, "counted_elsewhere": 1})
-    assert told == [
-        "Skipped: 2 sessions without recorded usage and 1 session whose calls are all in other "
-        "files."
-    ]
+    assert fitting(told) == snapshot("""\
+Skipped: 2 sessions without recorded usage and 1 session whose calls are all in other
+files.\
+""")
 
 
 def test_models_without_a_price_or_a_policy_are_named() -> None:

@@ -96,7 +96,9 @@ def test_what_left_stands_beside_what_was_written_instead() -> None:
     (written,) = pairs[0].right
     assert (written.title, written.deed, written.size) == ("user · text", "written", "21 tokens")
     assert written.text == SUMMARY.replace("\n\n", "\n")
-    assert [fact.told for fact in pairs[0].left[2].missed] == ["call 4 needed it, distance <1k"]
+    assert [fact.told for fact in pairs[0].left[2].missed] == snapshot(
+        ["call 4 needed it, distance <1k"]
+    )
 
 
 def test_of_many_facts_some_are_named_and_the_others_counted() -> None:

@@ -8,11 +8,13 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Message, Part, Role, Source, verbatim
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.facts.attribution import Attributed, attributed, declared
+from tests.lines import refusal
 
 LONG = "The deploy target of the second service is eu-west-3, and nothing else counts for us."
 LOG = "build 4f2a91c7 failed in src/door.py at line 1500 because nobody had closed the fixture"
@@ -260,10 +262,14 @@ def test_a_context_that_says_nothing_of_provenance_declares_none() -> None:
 
 
 def test_a_context_may_not_name_what_is_not_there() -> None:
-    with pytest.raises(InputError, match="unknown message of the original 'z9'"):
-        native(Message("s", "user", (Part("text", "x", "summary", (Source("z9"),)),)))
+    said = refusal(
+        InputError,
+        lambda: native(Message("s", "user", (Part("text", "x", "summary", (Source("z9"),)),))),
+    )
+    assert said == snapshot("unknown message of the original 'z9'; known: a1, a2, t1, u1, u2, u3")
 
 
 def test_a_context_may_not_call_verbatim_what_was_not_said() -> None:
-    with pytest.raises(InputError, match="declared verbatim, and message 'u2' has no such part"):
-        native(say("u2", "something else"))
+    assert refusal(InputError, lambda: native(say("u2", "something else"))) == snapshot(
+        "a part is declared verbatim, and message 'u2' has no such part"
+    )

@@ -10,6 +10,7 @@ from typing import ClassVar
 
 import msgspec
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.conversation import Rewind
 from compactlab.sim.core.errors import UsageError
@@ -19,6 +20,7 @@ from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.testing.contract import RULES, check_strategy
 from compactlab.testing.drawn import WINDOWS, draw
+from tests.lines import refusal
 
 
 def invented(text: str, kind: str, *sources: str) -> Message:
@@ -350,8 +352,9 @@ def test_what_is_no_frozen_dataclass_is_told_so_and_how_to_become_one():
     for strategy in (Plain(), Thawed(), Pipeline((Honest(), Thawed()))):
         with pytest.raises(UsageError, match=frozen):
             check_strategy(strategy, 1)
-    with pytest.raises(UsageError, match="Honest is a class: check an instance"):
-        check_strategy(Honest, 1)
+    assert refusal(UsageError, lambda: check_strategy(Honest, 1)) == snapshot(
+        "Honest is a class: check an instance, Honest()"
+    )
     # A replay says the same.
     for asked in (lambda: Pipeline((Plain(), Honest())), lambda: Plain().label):
         with pytest.raises(UsageError, match=f"Plain {frozen}"):

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.request.names import check_specs, planned_strategy
 from compactlab.request.plan import plan
@@ -16,6 +17,7 @@ from compactlab.sim.experiment.foreign import Foreign, kind_of, loaded
 from compactlab.sim.replay.strategy import Lifetime, Pipeline
 from compactlab.strategies import KeepAll
 from compactlab.strategies.catalogue import find_strategy, known_strategy
+from tests.lines import refusal
 
 OWN = """
 from dataclasses import dataclass
@@ -68,8 +70,8 @@ def test_it_says_all_that_a_plan_asks_and_its_code_is_not_loaded(own: str) -> No
 
 
 def test_nobody_asks_it_here(own: str) -> None:
-    with pytest.raises(TypeError, match="in a process of its own"):
-        known_strategy(f"{own}:Mine").compact(None, None)  # type: ignore[arg-type]
+    said = refusal(TypeError, lambda: known_strategy(f"{own}:Mine").compact(None, None))
+    assert said == snapshot("mine(keep=2, words=()) is asked in a process of its own: see loaded()")
 
 
 def test_in_a_pipeline_it_keeps_its_place(own: str) -> None:
@@ -97,8 +99,15 @@ def test_what_is_ours_is_as_it_was(own: str) -> None:
 def test_who_is_called_like_another_is_told_apart(own: str) -> None:
     mine, built_in = known_strategy(f"{own}:KeepAll"), known_strategy("keep_all")
     assert kind_of(mine) != kind_of(built_in)
-    with pytest.raises(UsageError, match="two different strategies"):
-        check_specs([known_strategy(f"{own}:Mine"), Renamed(known_strategy(f"{own}:KeepAll"))])
+    said = refusal(
+        UsageError,
+        lambda: check_specs(
+            [known_strategy(f"{own}:Mine"), Renamed(known_strategy(f"{own}:KeepAll"))]
+        ),
+    )
+    assert said == snapshot(
+        "two different strategies are called mine(keep=2, words=()): rename the class of one"
+    )
 
 
 def Renamed(known: object) -> Foreign:  # noqa: N802
@@ -174,5 +183,7 @@ def test_pipelines_of_equal_specs_are_told_apart_by_their_steps(own: str) -> Non
     other.write_text(OWN)
     pipelines = [known_strategy(f"{file}:Mine + turn_slice") for file in (own, str(other))]
     assert pipelines[0].spec == pipelines[1].spec
-    with pytest.raises(UsageError, match="two different strategies"):
-        check_specs(pipelines)
+    assert refusal(UsageError, lambda: check_specs(pipelines)) == snapshot("""\
+two different strategies are called mine(keep=2, words=()) + turn_slice(history_limit=10,
+repair=True): rename the class of one\
+""")

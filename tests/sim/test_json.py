@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.reports.gate import baseline
 from compactlab.scenarios.readers.native import read_facts
@@ -18,6 +19,7 @@ from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.json import JsonError, parse
 from compactlab.sim.replay.client import read_churn
 from compactlab.sim.store.store import Store
+from tests.lines import refusal
 
 READERS = {
     "transcript": lambda file: list(read(file)),
@@ -41,8 +43,9 @@ def test_what_is_no_number_of_json_is_named_with_its_line(tmp_path, reader, name
 
 def test_the_manifest_of_a_store_too(tmp_path):
     (tmp_path / "manifest.json").write_text('{"store": 6,\n"window": NaN}')
-    with pytest.raises(InputError, match=r"manifest\.json:2: NaN is not JSON"):
-        Store(tmp_path).manifest()
+    assert refusal(InputError, lambda: Store(tmp_path).manifest()) == snapshot(
+        ": no store of results (manifest.json:2: NaN is not JSON: write null or a number)"
+    )
 
 
 @pytest.mark.parametrize(

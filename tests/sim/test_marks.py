@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.sim.cache import Anthropic
 from compactlab.sim.cache.anthropic import (
@@ -18,6 +19,7 @@ from compactlab.sim.cache.anthropic import (
 from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS, Prompt
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import View
+from tests.lines import refusal
 from tests.sim.drawn import OF_AGENTS, QUICK, ROLE, TEXT, part, sized, text, views
 from tests.sim.reference_cache import ReferenceCache, parts_of, without_old_thoughts
 
@@ -94,8 +96,9 @@ def test_wrong_marks_are_refused_before_anything_is_sent(
 
 def test_a_mark_without_a_lifetime_has_that_of_the_request() -> None:
     check_marks(("system:5m", "last"), "5m")
-    with pytest.raises(ValueError, match="a mark of 1h must come first"):
-        check_marks(("system:5m", "last"), "1h")
+    assert refusal(ValueError, lambda: check_marks(("system:5m", "last"), "1h")) == snapshot(
+        "marks: system:5m stands before last, but a mark of 1h must come first"
+    )
 
 
 # Where marks stand

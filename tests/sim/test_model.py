@@ -9,6 +9,7 @@ from datetime import datetime
 
 import pytest
 from genai_prices.data_snapshot import get_snapshot
+from inline_snapshot import snapshot
 
 from compactlab.sim.cache import Anthropic, NoCache
 from compactlab.sim.core.errors import ModelError
@@ -23,6 +24,7 @@ from compactlab.sim.models.model import (
     tokenizer_of,
 )
 from compactlab.sim.models.pricing import prices_of
+from tests.lines import refusal
 
 # Section 1.2 of the notes on prompt caching: the shortest prefix that is stored.
 MINIMA = {
@@ -242,8 +244,10 @@ def test_a_window_can_only_be_narrowed() -> None:
 def test_a_model_without_a_policy_says_what_to_use_instead() -> None:
     row = {"window": 8000, "cache": "", "prices": {"input": 1, "output": 2}}
     mine = Catalogue.of({"models": {"mine": row}})
-    with pytest.raises(ModelError, match="--model mine@none"):
-        replayable(mine.find("mine"))
+    assert refusal(ModelError, lambda: replayable(mine.find("mine"))) == snapshot("""\
+no cache policy is built for mine yet; name another model, e.g. --model claude-sonnet-4-5,
+or --model mine@none for no cache at all\
+""")
     assert replayable(mine.find("mine@none"))[1] == NoCache()
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.sim.cache import Anthropic, NoCache, Paged
 from compactlab.sim.core.errors import InputError
@@ -17,6 +18,7 @@ from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.models.model import Catalogue, built_in, find_model
 from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.models.rates import PRESETS
+from tests.lines import refusal
 
 WHOLE = """
 [providers.acme]
@@ -274,8 +276,10 @@ def test_a_fault_is_told_with_file_and_key(text: str, told: str, tmp_path: Path)
 
 
 def test_a_model_is_not_taken_for_a_file_of_models() -> None:
-    with pytest.raises(InputError, match="the model of this name is --model"):
-        Catalogue.load("gpt-5-mini@none")
+    assert refusal(InputError, lambda: Catalogue.load("gpt-5-mini@none")) == snapshot("""\
+gpt-5-mini@none: no file of models: No such file or directory; the model of this name is
+--model\
+""")
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
@@ -283,5 +287,7 @@ def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="no file of models"):
             Catalogue.load(path)
     (tmp_path / "latin.toml").write_bytes(b"a = '\xe9'")
-    with pytest.raises(InputError, match="no file of models"):
-        Catalogue.load(tmp_path / "latin.toml")
+    assert refusal(InputError, lambda: Catalogue.load(tmp_path / "latin.toml")) == snapshot("""\
+latin.toml: no file of models: 'utf-8' codec can't decode byte 0xe9 in position 5: invalid
+continuation byte\
+""")

@@ -10,12 +10,14 @@ from genai_prices import Usage as Tokens
 from genai_prices import calc_price
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Usage
 from compactlab.sim.models.model import Catalogue, catalogue, find_model
 from compactlab.sim.models.pricing import TokenPrices, price_list, price_sheet, prices_of
 from compactlab.sim.models.rates import Rates
+from tests.lines import refusal
 
 PRICES = sorted({model.price for model in catalogue().values()} - {""})
 FLAT_SINCE = datetime(2026, 3, 13, tzinfo=UTC).timestamp()
@@ -130,15 +132,21 @@ def test_an_unknown_model_has_no_price(price: str) -> None:
 
 
 def test_a_price_that_is_not_there_is_told_with_the_nearest_and_what_to_do() -> None:
-    with pytest.raises(ModelError) as caught:
-        price_sheet("anthropic/claude-opus-55")
-    assert "did you mean anthropic/claude-opus-5-5 or anthropic/claude-opus-5" in str(caught.value)
-    assert "give its prices by hand, in a file for --models: prices = {" in str(caught.value)
+    said = refusal(ModelError, lambda: price_sheet("anthropic/claude-opus-55"))
+    assert said == snapshot("""\
+genai-prices has no price for anthropic/claude-opus-55; did you mean anthropic/claude-
+opus-5-5 or anthropic/claude-opus-5 or anthropic/claude-opus-4-5? Or give its prices by
+hand, in a file for --models: prices = { input = ..., cache_read = ..., output = ... }, in
+dollars per million tokens\
+""")
 
 
 def test_a_model_without_a_price_says_how_to_give_one() -> None:
-    with pytest.raises(ModelError, match=r"no price is known of gpt-5-3-codex-spark; give its"):
-        prices_of(find_model("gpt-5.3-codex-spark"))
+    said = refusal(ModelError, lambda: prices_of(find_model("gpt-5.3-codex-spark")))
+    assert said == snapshot("""\
+no price is known of gpt-5-3-codex-spark; give its prices by hand, in a file for --models:
+prices = { input = ..., cache_read = ..., output = ... }, in dollars per million tokens\
+""")
 
 
 @pytest.mark.parametrize("time", [1.7e12, -1e15, float("inf"), float("nan"), 1e300])

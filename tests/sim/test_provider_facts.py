@@ -7,6 +7,7 @@ policies, what a client may mark in test_marks.py.
 from __future__ import annotations
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.sim.cache import Anthropic, Lookup, Settings
 from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS
@@ -14,6 +15,7 @@ from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import catalogue, find_model
 from compactlab.sim.replay.meter import Meter
+from tests.lines import refusal
 from tests.sim.drawn import Client, Request, model_under, part, sized, text
 
 TOOL = text("", size=3000, name=TOOLS)
@@ -130,12 +132,14 @@ def test_nobody_pays_an_hour_for_what_was_found() -> None:
 
 
 def test_five_minutes_before_an_hour_are_refused() -> None:
-    with pytest.raises(ValueError, match="a mark of 1h must come first"):
-        Anthropic(marks=("system:5m", "last:1h"))
+    assert refusal(ValueError, lambda: Anthropic(marks=("system:5m", "last:1h"))) == snapshot(
+        "marks: system:5m stands before last:1h, but a mark of 1h must come first"
+    )
     one = client(marks=("system:5m", "last"))
     assert one.send(Request(START)).write_5m == 6000
-    with pytest.raises(ValueError, match="a mark of 1h must come first"):
-        one.send(Request(START, ttl="1h"))
+    assert refusal(ValueError, lambda: one.send(Request(START, ttl="1h"))) == snapshot(
+        "marks: system:5m stands before last, but a mark of 1h must come first"
+    )
 
 
 # Marks, and the one that the provider sets
@@ -151,22 +155,23 @@ def test_four_marks_are_four_entries() -> None:
 
 
 def test_five_marks_are_refused() -> None:
-    with pytest.raises(ValueError, match="1 to 4 of them, not 5"):
-        Anthropic(marks=("tools", "system", "last", "last", "last"))
+    said = refusal(ValueError, lambda: Anthropic(marks=("tools", "system", "last", "last", "last")))
+    assert said == snapshot("marks: a request has 1 to 4 of them, not 5")
 
 
 def test_automatic_mode_takes_one_of_the_four() -> None:
     Anthropic(marks=("tools", "system", "last", "auto"))
-    with pytest.raises(ValueError, match="1 to 4 of them, not 5"):
-        Anthropic(marks=("tools", "system", "last", "last", "auto"))
+    said = refusal(ValueError, lambda: Anthropic(marks=("tools", "system", "last", "last", "auto")))
+    assert said == snapshot("marks: a request has 1 to 4 of them, not 5")
 
 
 def test_automatic_mode_adds_nothing_to_a_mark_on_the_last_block() -> None:
     one, other = client(marks=("last",)), client(marks=("last", "auto"))
     for view in (START, START.append(sized("more", 10))):
         assert one.send(Request(view)) == other.send(Request(view))
-    with pytest.raises(ValueError, match="the same block with two lifetimes"):
-        Anthropic(marks=("last:1h", "auto:5m"))
+    assert refusal(ValueError, lambda: Anthropic(marks=("last:1h", "auto:5m"))) == snapshot(
+        "marks: last:1h and auto:5m are the same block with two lifetimes"
+    )
 
 
 def test_automatic_mode_moves_back_from_what_cannot_be_marked() -> None:

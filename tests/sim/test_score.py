@@ -7,12 +7,14 @@ from typing import Any
 
 import msgspec
 import pytest
+from inline_snapshot import snapshot
 
 import compactlab
 from compactlab.reports.score.score import Score, spoken
 from compactlab.sim.core.conversation import Conversation, Fact, Need, Rewind
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.message import Call, Message, Part, Role, Source, verbatim
+from tests.lines import refusal
 
 LONG = "The deploy target of the second service is eu-west-3, and nothing else counts for us."
 
@@ -259,10 +261,20 @@ def test_chance_counts_for_nothing_where_provenance_is_declared() -> None:
 
 
 def test_what_cannot_be_scored_is_said(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no message in the original"):
-        compactlab.score(Conversation("t", "native", ()), context(*EVENTS))
-    with pytest.raises(UsageError, match="did you mean"):
-        compactlab.score(ORIGINAL, context(*EVENTS), model="claude-sonet-4-5")
+    said = refusal(
+        InputError, lambda: compactlab.score(Conversation("t", "native", ()), context(*EVENTS))
+    )
+    assert said == snapshot("there is no message in the original")
+    said = refusal(
+        UsageError,
+        lambda: compactlab.score(ORIGINAL, context(*EVENTS), model="claude-sonet-4-5"),
+    )
+    assert said == snapshot("""\
+unknown model 'claude-sonet-4-5'; did you mean claude-sonnet-4-5 or claude-sonnet-5-5 or
+claude-sonnet-4-6? Or name another, e.g. --model claude-sonnet-4-5, or NAME@none for one
+without a cache (compactlab list models), or write it down with its prices in a file of
+your own: --models FILE\
+""")
     two = tmp_path / "two.json"
     two.write_text('[[{"role":"user","content":"a"}],[{"role":"user","content":"b"}]]')
     with pytest.raises(UsageError, match="2 conversations"):

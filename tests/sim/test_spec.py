@@ -10,9 +10,11 @@ from typing import Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.spec import build, label_of, parse_spec, snake_case, spec_of
+from tests.lines import refusal
 
 
 @dataclass(frozen=True)
@@ -173,8 +175,9 @@ def test_a_whole_number_is_a_number() -> None:
 
 
 def test_what_a_class_refuses_is_a_users_error() -> None:
-    with pytest.raises(UsageError, match="picky: keep must be at least 1"):
-        build(Picky, {"keep": 0})
+    assert refusal(UsageError, lambda: build(Picky, {"keep": 0})) == snapshot(
+        "picky: keep must be at least 1"
+    )
 
 
 def test_a_missing_field_is_named() -> None:

@@ -7,12 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.files import replace_file
 from compactlab.sim.store.run import Run, shard_files
 from compactlab.sim.store.store import FAILED, Store
 from compactlab.sim.store.tables import RUNS, TABLES
+from tests.lines import refusal
 
 CALLS = TABLES["calls"].filled({"call": [1, 2, 3]})
 
@@ -170,8 +172,9 @@ def test_what_cannot_be_renamed_leaves_nothing_behind(
 ) -> None:
     replace_file(tmp_path / "file", b"old")
     failing_at(1, monkeypatch)
-    with pytest.raises(UsageError, match="no space left"):
-        replace_file(tmp_path / "file", b"new")
+    assert refusal(UsageError, lambda: replace_file(tmp_path / "file", b"new")) == snapshot(
+        "cannot write 'file': no space left"
+    )
     assert (tmp_path / "file").read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
 

@@ -8,10 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.request.toml_file import parsed
 from compactlab.sim.core import toml
 from compactlab.sim.core.errors import InputError
+from tests.lines import refusal
 
 LONG = ".".join(["a"] * 50_000) + " = 1\n"
 
@@ -48,8 +50,9 @@ def test_a_file_that_is_too_large_is_refused_unread(tmp_path, monkeypatch, read)
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no such device")
 @pytest.mark.usefixtures("unparsed")
 def test_a_file_without_an_end_is_refused():
-    with pytest.raises(InputError, match="it has more than"):
-        toml.read_toml(Path("/dev/zero"), "profile")
+    assert refusal(InputError, lambda: toml.read_toml(Path("/dev/zero"), "profile")) == snapshot(
+        "/dev/zero: no profile: it has more than 8,388,608 characters; write less, or several files"
+    )
 
 
 @pytest.mark.parametrize("read", [toml.read_toml, parsed], ids=["settings", "experiment"])

@@ -4,11 +4,13 @@ from dataclasses import dataclass, field, replace
 
 import msgspec
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Part
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies import AutoCompact, Pi
+from tests.lines import refusal
 
 
 @dataclass(frozen=True)
@@ -178,8 +180,12 @@ def test_a_message_of_the_script_is_no_summary_whatever_its_id(story, play):
 
 
 def test_without_a_summariser_it_says_what_is_missing(story, play):
-    with pytest.raises(ModelError, match=r"auto_compact.* asks for summaries; name a summariser"):
-        play(story("ua" * 6), SMALL, window=2000, summarizer=None)
+    said = refusal(ModelError, lambda: play(story("ua" * 6), SMALL, window=2000, summarizer=None))
+    assert said == snapshot("""\
+auto_compact(reserve_tokens=1000, reserve_tokens_floor=0, keep_recent_tokens=400,
+version='0.73.1', file_lists=True, rides='fresh', trigger=None, model_overrides=()) asks
+for summaries; name a summariser\
+""")
 
 
 # pi 1.6.0
@@ -290,8 +296,10 @@ def test_a_model_can_have_a_reserve_and_a_tail_of_its_own(story, sent):
     assert sent(told, own, window=2000) == sent(told, plain, window=2000)
     other = replace(SMALL, model_overrides=(("gpt-5", 1000, 200),))
     assert sent(told, other, window=2000) == sent(told, SMALL, window=2000)
-    with pytest.raises(ValueError, match="model_overrides must be of a model's name"):
-        Pi(model_overrides=("gpt-5",))
+    assert refusal(ValueError, lambda: Pi(model_overrides=("gpt-5",))) == snapshot("""\
+model_overrides must be of a model's name with two numbers of tokens each, ('name', 16384,
+20000), not ('gpt-5',)\
+""")
 
 
 def test_pi_is_the_newest():

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Part, Source, Usage
@@ -33,6 +34,7 @@ from compactlab.strategies.openclaw.quality import (
     shown_ask,
 )
 from compactlab.strategies.pi.preparation import file_section, unframed
+from tests.lines import refusal
 from tests.strategies.conftest import NoteTaker
 
 DISTILLER = "compactlab.strategies.openclaw.distilled.Distiller.write"
@@ -234,10 +236,17 @@ def test_a_report_of_before_the_compaction_fires_again_where_it_is_planted(compa
 
 
 def test_they_are_settings_of_the_newest_version() -> None:
-    with pytest.raises(UsageError, match="stale_usage is a setting of"):
-        find_strategy("openclaw(version='2026.3.13', stale_usage=True)")
-    with pytest.raises(UsageError, match="are settings of"):
-        find_strategy("memory_flush(version='2026.3.13', failing=0.5)")
+    said = refusal(
+        UsageError, lambda: find_strategy("openclaw(version='2026.3.13', stale_usage=True)")
+    )
+    assert said == snapshot("openclaw: stale_usage is a setting of 2026.9.6, not of 2026.3.13")
+    said = refusal(
+        UsageError, lambda: find_strategy("memory_flush(version='2026.3.13', failing=0.5)")
+    )
+    assert said == snapshot("""\
+memory_flush: model, failing and with_cache_reads are settings of 2026.9.6, not of
+2026.3.13\
+""")
 
 
 # What the program from npm does, found by running it beside this one.

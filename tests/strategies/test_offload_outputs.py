@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.notes import Folder
@@ -13,6 +14,7 @@ from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.replay import record
 from compactlab.strategies.openclaw.outputs import OffloadOutputs
 from compactlab.strategies.summarizers.catalogue import find_summarizer
+from tests.lines import refusal
 
 SMALL = OffloadOutputs(max_text_chars=1_000, preview_chars=100)
 MODEL = "claude-sonnet-4-5"
@@ -84,8 +86,10 @@ def test_a_payload_that_was_changed_is_an_error_or_delivered_as_in_the_original(
     handle = result(offloaded()).parts[0].handle
     (path,) = files
     files[path] = "something else"
-    with pytest.raises(InputError, match="its hash is another one"):
-        SMALL.fetch(handle, host(files))
+    assert refusal(InputError, lambda: SMALL.fetch(handle, host(files))) == snapshot("""\
+'tool-output/1760000050000-read-c4-0.json' is not what was put away: its hash is another
+one\
+""")
     trusting = OffloadOutputs(max_text_chars=1_000, preview_chars=100, verify=False)
     assert trusting.fetch(handle, host(files)) == "something else"
 
@@ -100,8 +104,8 @@ def test_a_path_out_of_the_folder_is_refused(path, files):
 
 
 def test_a_payload_that_is_not_there_is_an_error(files):
-    with pytest.raises(InputError, match="no such payload"):
-        SMALL.fetch("tool-output/none.json#sha256=0", host(files))
+    said = refusal(InputError, lambda: SMALL.fetch("tool-output/none.json#sha256=0", host(files)))
+    assert said == snapshot("'tool-output/none.json': there is no such payload")
 
 
 def test_files_can_be_kept_on_disk_and_fetched_from_there(offloaded, tmp_path):

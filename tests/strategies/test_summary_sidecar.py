@@ -4,12 +4,14 @@ import json
 from itertools import pairwise
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.metrics import measure
 from compactlab.strategies import SummarySidecar
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.openclaw.sidecar import HEADER, INSTRUCTION
+from tests.lines import refusal
 
 SHOWN = SummarySidecar(threshold=0.0)
 FIRST = SummarySidecar(hardened=False)
@@ -242,5 +244,12 @@ class TestFirst:
 
 def test_the_first_version_comes_before_those_that_project():
     assert len(find_strategy("summary_sidecar(hardened=False) + token_budget").parts) == 2
-    with pytest.raises(UsageError, match="order session, turn, request"):
-        find_strategy("token_budget + summary_sidecar(hardened=False)")
+    said = refusal(
+        UsageError, lambda: find_strategy("token_budget + summary_sidecar(hardened=False)")
+    )
+    assert said == snapshot("""\
+token_budget(reserve_tokens_floor=20000, max_history_share=1.0,
+dynamic_reserve_ratio=0.08, min_dynamic_reserve_tokens=1200, history_limit=0) +
+summary_sidecar(hardened=False, threshold=0.72, max_items=60, item_chars=220,
+max_chars=1200): the parts of a pipeline come in the order session, turn, request\
+""")

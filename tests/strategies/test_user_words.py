@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.view import Phase
 from compactlab.strategies import UserWords
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
+from tests.lines import refusal
 
 
 @pytest.fixture
@@ -77,5 +79,6 @@ def test_it_believes_any_summary(summarizer, story, sent):
 
 
 def test_what_makes_no_sense_is_refused():
-    with pytest.raises(UsageError, match="user_tokens must be at least 0, not -1"):
-        find_strategy("user_words(user_tokens=-1)")
+    assert refusal(UsageError, lambda: find_strategy("user_words(user_tokens=-1)")) == snapshot(
+        "user_words: user_tokens must be at least 0, not -1"
+    )

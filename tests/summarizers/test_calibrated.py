@@ -12,6 +12,7 @@ from typing import Any, get_args
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.conversation import Conversation, Fact, FactType
 from compactlab.sim.core.errors import InputError, UsageError
@@ -34,6 +35,7 @@ from compactlab.strategies.summarizers.calibrated import (
     traits_in,
 )
 from compactlab.strategies.summarizers.catalogue import find_summarizer
+from tests.lines import refusal
 from tests.summarizers.story import Story, many, token
 
 o200k = Tokenizer().text
@@ -288,8 +290,9 @@ def test_a_file_that_is_no_model_is_refused_with_its_name(
 
 
 def test_a_client_and_a_file_must_be_known() -> None:
-    with pytest.raises(UsageError, match="unknown client 'py'; did you mean pi"):
-        find_summarizer("calibrated(client='py')")
+    assert refusal(UsageError, lambda: find_summarizer("calibrated(client='py')")) == snapshot(
+        "unknown client 'py'; did you mean pi?"
+    )
     with pytest.raises(InputError, match="no calibration"):
         find_summarizer("calibrated(profile='nowhere.toml')")
 
@@ -317,5 +320,5 @@ def test_pi_quotes_nobody_and_is_brief() -> None:
 
 
 def test_without_a_conversation_there_are_no_facts() -> None:
-    with pytest.raises(UsageError, match="bind it to a conversation first"):
-        Calibrated().summarize(SummaryRequest((), 1000), o200k)
+    said = refusal(UsageError, lambda: Calibrated().summarize(SummaryRequest((), 1000), o200k))
+    assert said == snapshot("calibrated: bind it to a conversation first")

@@ -7,11 +7,13 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.core.tokens import chars4
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.checklist import FIELDS, Checklist
+from tests.lines import refusal
 from tests.told import said
 
 MERGE, ANEW = Checklist(mode="merge"), Checklist(mode="regenerate")
@@ -164,5 +166,6 @@ def test_shares_of_the_budget_are_all_of_it() -> None:
 
 
 def test_nonsense_is_refused() -> None:
-    with pytest.raises(ValueError, match="mode must be 'merge' or 'regenerate', not 'both'"):
-        Checklist(mode="both")  # type: ignore[arg-type]
+    assert refusal(ValueError, lambda: Checklist(mode="both")) == snapshot(
+        "mode must be 'merge' or 'regenerate', not 'both'"
+    )

@@ -6,12 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Part, Source
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
 from compactlab.testing.summaries import check_summarizer
+from tests.lines import refusal
 
 # A model answers only what is recorded, and the other two are made to break it.
 KEEPING = [name for name in SUMMARIZERS if name not in ("llm", "inflating", "failed")]
@@ -88,5 +90,6 @@ def test_a_spec_that_names_another_is_named() -> None:
 
 
 def test_a_class_is_none() -> None:
-    with pytest.raises(UsageError, match="check an instance"):
-        check_summarizer(Breaking)  # type: ignore[arg-type]
+    assert refusal(UsageError, lambda: check_summarizer(Breaking)) == snapshot(
+        "Breaking is a class: check an instance, Breaking()"
+    )

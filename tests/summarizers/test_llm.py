@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.llm.asker import Asker
 from compactlab.llm.recorded import Answer
@@ -18,6 +19,7 @@ from compactlab.sim.core.tokens import chars4
 from compactlab.sim.replay.summarize import InStep, SummaryRequest, faults
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.strategies.summarizers.llm import Expected, Llm
+from tests.lines import refusal
 from tests.summarizers.story import many
 from tests.summarizers.test_laws import ids, rounds, sessions
 
@@ -116,14 +118,17 @@ def test_the_recording_belongs_to_the_identity_of_a_run(tmp_path: Path) -> None:
 
 
 def test_without_a_model_or_a_folder_it_says_what_is_missing() -> None:
-    with pytest.raises(UsageError, match="name the model"):
-        Llm().check()
+    assert refusal(UsageError, lambda: Llm().check()) == snapshot(
+        "llm: name the model, as in llm(model='gpt-5-mini')"
+    )
     with pytest.raises(UsageError, match="--answers"):
         Llm("m").summarize(SummaryRequest((USER,), 100), chars4)
-    with pytest.raises(UsageError, match="draw must be at least 0"):
-        find_summarizer("llm(model='m', draw=-1)")
-    with pytest.raises(UsageError, match="unknown field 'asker'"):
-        find_summarizer("llm(model='m', asker=None)")
+    assert refusal(UsageError, lambda: find_summarizer("llm(model='m', draw=-1)")) == snapshot(
+        "llm: draw must be at least 0, not -1"
+    )
+    assert refusal(UsageError, lambda: find_summarizer("llm(model='m', asker=None)")) == snapshot(
+        "llm: unknown field 'asker'; did you mean base_url?"
+    )
 
 
 # In a dry run.

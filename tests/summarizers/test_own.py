@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.api import explain, run
 from compactlab.request.plan import plan
@@ -15,6 +16,7 @@ from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.foreign import ForeignSummarizer
 from compactlab.strategies.summarizers.catalogue import find_summarizer, known_summarizer
 from compactlab.strategies.summarizers.quoting import Lead
+from tests.lines import refusal
 
 OWN = """
 from dataclasses import dataclass
@@ -114,8 +116,10 @@ def test_explain_asks_it_apart(own: str) -> None:
 
 
 def test_two_of_one_name_are_not_compared(own: str) -> None:
-    with pytest.raises(UsageError, match="two different summarisers are called"):
-        plan(STORY, summarizer=[f"{own}:Terse", own_class()])
+    said = refusal(UsageError, lambda: plan(STORY, summarizer=[f"{own}:Terse", own_class()]))
+    assert said == snapshot(
+        "two different summarisers are called terse(words=3): rename the class of one"
+    )
 
 
 def own_class() -> Any:

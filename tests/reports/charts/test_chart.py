@@ -28,6 +28,7 @@ from compactlab.reports.charts.stacked import classes
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
+from tests.lines import refusal
 
 Compare = Callable[..., Comparison]
 
@@ -84,8 +85,9 @@ def test_a_name_must_be_that_of_a_file_anywhere(name: str, chart: Chart) -> None
 
 
 def test_a_kind_without_a_name_is_refused_as_no_page_would_show_it(chart: Chart) -> None:
-    with pytest.raises(ValueError, match=r"'peaks' is not among CHARTS of charts/catalogue\.py"):
-        Chart("a", "", "", chart.figure, "peaks")
+    assert refusal(ValueError, lambda: Chart("a", "", "", chart.figure, "peaks")) == snapshot(
+        "'peaks' is not among CHARTS of charts/catalogue.py: name it"
+    )
 
 
 def test_a_chart_that_cannot_be_written_leaves_nothing(

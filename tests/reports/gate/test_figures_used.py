@@ -12,6 +12,7 @@ from inline_snapshot import snapshot
 from compactlab.reports.gate.baseline import Baseline, parsed, written
 from compactlab.reports.gate.gate import gate
 from compactlab.sim.store.results import Results
+from tests.lines import fitting
 
 PRICES = {"prices.input": ["3"], "prices.output": ["15"]}
 
@@ -68,7 +69,10 @@ def test_where_something_is_not_known_versions_are_compared(using, judged) -> No
     after = using()
     after.manifest["used"]["counts"].popitem()
     [obstacle] = judged(using(m=PRICES), after).obstacles
-    assert obstacle.startswith("other provenance: the price list: was ")
+    assert fitting(obstacle) == snapshot("""\
+other provenance: the price list: was "genai-prices of {'m': {'prices.input':
+…ces.output': ['15']}} 1111111111111111", is 'genai-prices of {} 1111111111111111'\
+""")
 
 
 def test_a_baseline_from_which_counts_were_taken_holds_less_and_is_no_pass(using) -> None:

@@ -4,6 +4,7 @@ import json
 import math
 
 import pytest
+from inline_snapshot import snapshot
 from inline_snapshot.extra import raises
 
 from compactlab.reports.gate.baseline import (
@@ -17,6 +18,7 @@ from compactlab.reports.gate.baseline import (
 from compactlab.reports.gate.gate import gate
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.store.results import Results
+from tests.lines import refusal
 
 
 def test_a_file_holds_a_line_a_run_in_an_order_of_its_own(two) -> None:
@@ -146,8 +148,9 @@ def test_a_file_with_the_line_ends_of_another_machine_is_the_same_baseline(two) 
 
 
 def test_a_file_that_is_not_there_or_no_text_is_no_baseline(tmp_path) -> None:
-    with pytest.raises(InputError, match="there is no such file"):
-        read(tmp_path / "nowhere.json")
+    assert refusal(InputError, lambda: read(tmp_path / "nowhere.json")) == snapshot(
+        "nowhere.json: no baseline: there is no such file"
+    )
     (tmp_path / "bytes").write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match="no baseline: "):
         read(tmp_path / "bytes")
@@ -159,13 +162,19 @@ def test_results_that_are_not_whole_are_not_kept(two, fail, store) -> None:
     whole = two()
     fit_to_keep(whole, ["cost_usd"], allow_failed=False)
     failing = Results([*whole.runs, fail("turn_slice()")], whole.manifest)
-    with pytest.raises(UsageError, match=r"1 run failed: one \(turn_slice\(\)\); --allow-failed"):
-        fit_to_keep(failing, [], allow_failed=False)
+    said = refusal(UsageError, lambda: fit_to_keep(failing, [], allow_failed=False))
+    assert said == snapshot("""\
+no baseline was written: 1 run failed: one (turn_slice()); --allow-failed records them as
+failed\
+""")
     fit_to_keep(failing, [], allow_failed=True)
     unfinished = two()
     unfinished.__dict__["missing"] = 3
-    with pytest.raises(UsageError, match="3 cells of the experiment are not in the store yet"):
-        fit_to_keep(unfinished, [], allow_failed=True)
+    said = refusal(UsageError, lambda: fit_to_keep(unfinished, [], allow_failed=True))
+    assert said == snapshot("""\
+no baseline was written: 3 cells of the experiment are not in the store yet; finish the
+run first\
+""")
     whole.manifest["metrics"] = ["calls"]
     with raises("UsageError: no baseline was written: the store has no figures of cost_usd"):
         fit_to_keep(whole, ["cost_usd"], allow_failed=False)

@@ -14,6 +14,7 @@ from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.render.write import WRITERS
 from compactlab.sim.store.results import Results
+from tests.lines import lines_with
 
 Two = Callable[..., Results]
 
@@ -113,4 +114,6 @@ def test_changes_against_a_baseline_without_recall_are_those_of_all_needs(
 ) -> None:
     after = changed(two(), amnesia_need=0.25)
     told = WRITERS["md"](report(after, Baseline.of(two(), WITHOUT_RECALL)))
-    assert "| miss rate, all needs |" in told
+    assert lines_with(told, "| strategy") == snapshot(
+        "| strategy | USD | miss rate, all needs | also changed |"
+    )

@@ -5,9 +5,11 @@ import math
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.reports.gate.rules import Outcome, Rule, same
 from compactlab.sim.core.errors import UsageError
+from tests.lines import refusal
 
 HOLDS, REGRESSED = Outcome.HOLDS, Outcome.REGRESSED
 INCONCLUSIVE, UNJUDGED = Outcome.INCONCLUSIVE, Outcome.UNJUDGED
@@ -105,8 +107,9 @@ def test_a_slip_is_told_with_what_was_probably_meant(text: str, told: str) -> No
 
 
 def test_a_metric_that_is_not_there_is_told_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match="did you mean cost_usd"):
-        Rule.parse("cost_us", "+2%")
+    assert refusal(UsageError, lambda: Rule.parse("cost_us", "+2%")) == snapshot(
+        "unknown metric 'cost_us'; did you mean cost_usd or side_cost_usd or cost_read_usd?"
+    )
 
 
 def test_a_rule_that_only_limits_gains_is_known() -> None:

@@ -11,6 +11,7 @@ from compactlab.reports.gate.changes import report
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.render.write import WRITERS
 from compactlab.sim.store.results import Results
+from tests.lines import lines_with
 from tests.reports.gate.conftest import said
 from tests.reports.spoken import folded
 
@@ -150,4 +151,7 @@ sliding_window(keep=10)   0.034 → 0.051 (+50.0%)          same\
     shown = WRITERS["md"](report(dearer, before))
     assert f"- `{SAID}`\n\n| strategy |" in shown
     several = WRITERS["table"](report(called(IS, "sliding_window(keep=5)"), before))
-    assert "renamed, and ambiguous" in several
+    assert lines_with(several, "ambiguous") == snapshot("""\
+renamed, and ambiguous: was sliding_window(keep=20), is sliding_window(keep=10) and
+sliding_window(keep=5)\
+""")

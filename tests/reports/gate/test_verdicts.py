@@ -81,7 +81,7 @@ def test_a_need_that_is_no_longer_met_is_found_without_rules(two, judged) -> Non
     after = two()
     after.runs[1].rows["facts"].columns["needs_met"][1] = 4
     verdict = judged(two(), after)
-    assert [each.name for each in verdict.failed] == ["amnesia_need of prohibition"]
+    assert [each.name for each in verdict.failed] == snapshot(["amnesia_need of prohibition"])
     assert verdict.code == 1
 
 

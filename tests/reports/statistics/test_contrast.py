@@ -8,11 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.analysis.contrast import Contrast, contrasts
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.run import Run
+from tests.lines import refusal
 
 Compared = Callable[..., Comparison]
 Contrasted = Callable[..., Contrast]
@@ -320,8 +322,9 @@ def test_unlike_things_are_not_compared(compared: Compared) -> None:
     ) as caught:
         contrasts(one, other.rows[0])
     assert "\x1b" not in str(caught.value)
-    with pytest.raises(UsageError, match="did you mean cost_usd"):
-        contrasts(one, one.rows[0], ["cost_usdd"])
+    assert refusal(UsageError, lambda: contrasts(one, one.rows[0], ["cost_usdd"])) == snapshot(
+        "unknown metric 'cost_usdd'; did you mean cost_usd or side_cost_usd or cost_read_usd?"
+    )
     assert len(contrasts(one, compared(table).rows[0], ["cost_usd"])) == 2
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.charts.palette import COLOURS
@@ -22,6 +23,7 @@ from compactlab.reports.tune.settings import Model
 from compactlab.reports.tune.survey import Selection, Surveyed
 from compactlab.reports.tune.tuned import SummaryEffect, Target, Tried, Tuned
 from compactlab.sim.experiment.sources import Source
+from tests.lines import lines_with
 
 Check = Callable[[str, str], None]
 
@@ -109,9 +111,13 @@ def test_a_report_in_markdown(labelled: TuningResult, golden: Check) -> None:
 
 def test_a_limit_that_nobody_keeps_to_leaves_nothing_to_paste() -> None:
     text = terminal.write(report(found(tuned(recall=0.99))))
-    assert "No setting keeps to the limit: recall of at least 99.0%" in text
-    assert "The highest recall is 98.0%" in text
-    assert "To set it in" not in text
+    assert lines_with(text, "99.0%") == snapshot("""\
+No setting keeps to the limit: recall of at least 99.0%, of facts last stated 20,000
+tokens ago or earlier. The highest recall is 98.0%.
+Limit: recall of at least 99.0%, of facts last stated 20,000 tokens ago or earlier. 0 of 4
+settings keep to it here; of none that is shown for others: it takes at least 651
+sessions.\
+""")
 
 
 def drawn(costs: list[list[float]], *, inferred: bool) -> Tuned:

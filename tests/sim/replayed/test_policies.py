@@ -6,6 +6,7 @@ import dataclasses
 from functools import cache
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
@@ -16,6 +17,7 @@ from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.trace import SideCall, Step
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
+from tests.lines import refusal
 
 
 @cache
@@ -92,8 +94,13 @@ def test_a_client_that_churns_makes_every_strategy_pay_at_the_same_calls() -> No
 
 def test_the_churn_of_one_client_is_not_the_churn_of_another() -> None:
     log = dataclasses.replace(session(), seed=-1, format="claude-code")
-    with pytest.raises(UsageError, match="measured on codex, and not on claude-code"):
-        record(log, find_strategy("keep_all"), Options("claude-opus-4-5", churn=Churn("codex")))
+    said = refusal(
+        UsageError,
+        lambda: record(
+            log, find_strategy("keep_all"), Options("claude-opus-4-5", churn=Churn("codex"))
+        ),
+    )
+    assert said == snapshot("this churn was measured on codex, and not on claude-code")
 
 
 @cache

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation, Fact, Need
@@ -22,6 +23,7 @@ from compactlab.sim.replay.replay import record
 from compactlab.sim.replay.strategy import Pipeline
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
+from tests.lines import refusal
 
 BEST, WORST = ClosedLoop(misuse=0), ClosedLoop(misuse=1)
 CODE = Fact("code", "tool_detail", "door code", "k3-99471", (Source("r1", 0),), handle="r1")
@@ -201,8 +203,9 @@ def test_where_needs_are_only_inferred_nobody_is_asked(kit: Any) -> None:
 
 
 def test_a_probability_is_one() -> None:
-    with pytest.raises(ValueError, match="misuse must be from 0 to 1, not 2"):
-        ClosedLoop(misuse=2)
+    assert refusal(ValueError, lambda: ClosedLoop(misuse=2)) == snapshot(
+        "misuse must be from 0 to 1, not 2"
+    )
     assert WORST.best == BEST
     assert ClosedLoop(unbound=1.0).spec == "closed(misuse=1.0, unbound=1.0)"
 
@@ -320,8 +323,9 @@ def test_a_path_that_is_only_named_leads_nowhere(kit: Any) -> None:
 
 def test_a_strategy_that_puts_nothing_away_has_nothing_to_fetch(kit: Any) -> None:
     def fetch(view: Any, host: Any) -> Any:
-        with pytest.raises(InputError, match="nothing is stored under 'x'"):
-            host.fetch("x")
+        assert refusal(InputError, lambda: host.fetch("x")) == snapshot(
+            "nothing is stored under 'x'"
+        )
         return view
 
     assert told(kit.replayed(errand(kit, CODE), kit.act(fetch)))

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.aggregate import values_of
 from compactlab.sim.core.errors import InputError, UsageError
@@ -24,6 +25,7 @@ from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run, shard_files
 from compactlab.sim.store.store import Store
 from compactlab.sim.store.tables import TABLES, USUAL
+from tests.lines import refusal
 
 HEAD: dict[str, Any] = {
     "scenario": "pi",
@@ -197,8 +199,9 @@ def test_a_table_has_the_rows_of_all_runs_and_says_whose_they_are() -> None:
             kind = {"count": "int64", "number": "float64", "flag": "bool"}.get(of.type)
             assert kind is None or str(frame[column].dtype) == kind
     assert results.calls().equals(results.table("calls"))
-    with pytest.raises(UsageError, match="there is no table 'call': calls, "):
-        results.table("call")
+    assert refusal(UsageError, lambda: results.table("call")) == snapshot(
+        "there is no table 'call': calls, compactions, facts, lags, messages, views, prompts"
+    )
 
 
 def test_a_failed_run_or_one_whose_source_cannot_be_read_is_a_row(tmp_path: Path) -> None:
@@ -432,11 +435,14 @@ def test_a_damaged_table_is_named_by_when_it_is_asked_for(
 
 
 def test_where_nothing_is_there_is_no_store(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no store of results"):
-        Results.load(tmp_path / "nowhere")
+    assert refusal(InputError, lambda: Results.load(tmp_path / "nowhere")) == snapshot(
+        "nowhere: no store of results: there is no such folder"
+    )
     (tmp_path / "file").write_text("x")
-    with pytest.raises(InputError, match="no store of results"):
-        Results.load(tmp_path / "file")
+    assert refusal(InputError, lambda: Results.load(tmp_path / "file")) == snapshot("""\
+file: no store of results (manifest.json: [Errno 20] Not a directory:
+'file/manifest.json')\
+""")
 
 
 @pytest.mark.parametrize("version", [0, 1, 3, FORMAT + 1, str(FORMAT), None])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Part, Usage
@@ -16,6 +17,7 @@ from compactlab.sim.models.pricing import prices_of
 from compactlab.sim.replay.summarize import Remembering, SummaryRequest
 from compactlab.sim.replay.trace import SideCall
 from compactlab.strategies.controls import AsRecorded
+from tests.lines import refusal
 
 
 def summing(
@@ -112,8 +114,9 @@ def test_what_the_silence_after_the_last_call_costs_is_billed(kit: Any, story: A
 
 
 def test_without_a_summariser_the_strategy_is_named(kit: Any) -> None:
-    with pytest.raises(ModelError, match=r"act\(\) asks for summaries"):
-        kit.replayed(chat(kit), summing(kit, 1))
+    assert refusal(ModelError, lambda: kit.replayed(chat(kit), summing(kit, 1))) == snapshot(
+        "act() asks for summaries; name a summariser"
+    )
 
 
 def test_the_parts_of_a_summary_reach_the_prompt(kit: Any, story: Any) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab import api
 from compactlab.reports.page.page import command
@@ -18,6 +19,7 @@ from compactlab.sim.store.store import Store
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.strategies.summarizers.quoting import Lead
+from tests.lines import refusal
 
 SESSION = "coding_agent(turns=3, tokens=6000)"
 STRATEGIES = ("keep_all", "full_summary")
@@ -84,8 +86,14 @@ def test_a_summariser_of_other_code_does_not_go_with_it(both: Path, tmp_path: Pa
     told = json.loads(file.read_text("utf-8"))
     told["summarizers"][LEAD]["code"] = "0" * 16
     file.write_text(json.dumps({**told, "digest": ""}))
-    with pytest.raises(UsageError, match=r"summariser lead\(.*\) has other code in"):
-        merge([Store(both), Store(tmp_path / "other")], Store(tmp_path / "all"))
+    said = refusal(
+        UsageError,
+        lambda: merge([Store(both), Store(tmp_path / "other")], Store(tmp_path / "all")),
+    )
+    assert said == snapshot("""\
+these stores do not go together:
+  summariser lead(tokens=300) has other code in other\
+""")
 
 
 def test_the_manifest_keeps_their_order_and_the_report_says_how_to_do_it_again(both: Path) -> None:

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
@@ -29,6 +30,7 @@ from compactlab.strategies.mechanisms.text import transcript
 from compactlab.strategies.program.exec import Exec
 from compactlab.testing.contract import MODEL, Recap, check_strategy
 from compactlab.testing.drawn import draw
+from tests.lines import refusal
 from tests.strategies.program.conftest import command
 
 NUMBERS = st.integers(0, 10_000)
@@ -277,8 +279,10 @@ def test_a_command_that_is_none_is_refused(text):
 
 
 def test_a_program_that_is_not_there_is_named():
-    with pytest.raises(UsageError, match="'no-such-program-at-all' cannot be started"):
-        known_strategy("exec('no-such-program-at-all')")
+    said = refusal(UsageError, lambda: known_strategy("exec('no-such-program-at-all')"))
+    assert said == snapshot(
+        "the program 'no-such-program-at-all' cannot be started: No such file or directory"
+    )
 
 
 def test_no_shell_reads_the_command(tell, tmp_path):
