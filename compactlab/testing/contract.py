@@ -252,8 +252,8 @@ class Violation:
     Parameters
     ----------
     rule
-        Its name: a key of ``RULES``, or ``survives``, ``repeatable``, ``future``, ``spec``,
-        ``breaks``.
+        Its name: a key of ``RULES``, or ``survives``, ``repeatable``, ``future``, ``price``,
+        ``spec``, ``breaks``.
     strategy
         The spec of the violating part.
     what
@@ -384,16 +384,27 @@ class _Battery:
     def _check_future(self, conversation: Conversation, window: int, steps: list[Step]) -> None:
         if any(part.sees_future for part in self.strategy.parts) or len(steps) < 2:
             return
-        answer = steps[len(steps) // 2].answer
-        other = list(_steps(_other_future(conversation, answer), self.strategy, window))
-        for one, two in zip(steps, other, strict=False):
+        answer, billed = steps[len(steps) // 2].answer, self.strategy.by_price
+        other = _other_future(conversation, answer)
+        if not (differs := self._differs(steps, other, answer, window, billed=billed)):
+            return
+        later = billed or self._differs(steps, other, answer, window, billed=True)
+        rule = "future" if later else "price"
+        why = "later messages" if later else "what the cache holds, and by_price is not declared"
+        self.broken(self.strategy, rule, f"the call {later or differs} depends on {why}")
+
+    def _differs(
+        self, steps: list[Step], other: Conversation, last: str, window: int, *, billed: bool
+    ) -> str:
+        """Return the first call up to one whose prompt differs in another replay; "" if none."""
+        for one, two in zip(
+            steps, _steps(other, self.strategy, window, billed=billed), strict=False
+        ):
             if (one.system, one.shared, one.added) != (two.system, two.shared, two.added):
-                self.broken(
-                    self.strategy, "future", f"the call {one.answer} depends on later messages"
-                )
-                return
-            if one.answer == answer:
-                return
+                return one.answer
+            if one.answer == last:
+                break
+        return ""
 
     def judge(self, part: Strategy, asked: Asked) -> None:
         """Check an answer against the rules."""
@@ -419,9 +430,16 @@ class _Battery:
                     self.violations.found[part.spec, f"breaks {rule}"] = found
 
 
-def _steps(conversation: Conversation, strategy: Strategy, window: int) -> Iterator[Step]:
+def _steps(
+    conversation: Conversation, strategy: Strategy, window: int, *, billed: bool = True
+) -> Iterator[Step]:
     options = Options(
-        MODEL, summarizer=Recap(), window=window, overhead=Unseen(), catalogue=_plain()
+        MODEL,
+        summarizer=Recap(),
+        window=window,
+        overhead=Unseen(),
+        catalogue=_plain(),
+        billed=billed,
     )
     return replay(conversation, strategy, options)
 

@@ -185,6 +185,19 @@ class Peeks(Strategy):
 
 
 @dataclass(frozen=True)
+class WatchesTheCache(Strategy):
+    """Drops an answer when a request has read the cache, and does not say that it looks there."""
+
+    def compact(self, view: View, host: Host) -> View:
+        """Drop the first answer that is only text."""
+        if host.reported is None or not host.reported.cache_read:
+            return view
+        texts = (m for m in view.messages if {part.type for part in m.parts} == {"text"})
+        old = next((m for m in texts if m.role == "assistant"), None)
+        return view.with_messages(m for m in view.messages if m is not old)
+
+
+@dataclass(frozen=True)
 class HidesAField(Strategy):
     """Has a spec that does not name it."""
 
@@ -220,6 +233,7 @@ BROKEN = {
     "survives": TripsOverNothing(),
     "repeatable": RemembersAcrossReplays(),
     "future": Peeks(),
+    "price": WatchesTheCache(),
     "spec": HidesAField(keep=4),
     "breaks": ConfessesTooMuch(),
 }
@@ -276,7 +290,7 @@ def test_a_misspelt_rule_is_named_with_those_that_there_are():
 
 
 @of_some_or_many
-@pytest.mark.parametrize("rule", ["notes", "size", "survives", "spec", "breaks"])
+@pytest.mark.parametrize("rule", ["notes", "size", "survives", "price", "spec", "breaks"])
 def test_an_offender_is_blamed_for_nothing_else(rule, conversations):
     assert rules(BROKEN[rule], conversations) == [rule]
 

@@ -159,7 +159,8 @@ def run_one(
                 if writer and writer.asks and control.matched:
                     written = (c.usage.output for c in data.side_calls if c.purpose == "summary")
                     beside = InStep(control, tuple(written))
-                options = replace(setting, summarizer=beside, loop=None, checks=False)
+                billed = strategy.by_price  # only recall is read of it
+                options = replace(setting, summarizer=beside, loop=None, billed=billed)
                 steps = list(replay(conversation, strategy, options))
                 controls[name] = _read(conversation, strategy, options, steps)
             data = data.beside(controls=controls) if controls else data
@@ -244,7 +245,7 @@ def uncollected() -> Iterator[None]:
 
 DEFAULT_MODEL = "claude-sonnet-4-5"
 # About one second of work: the start-up time is small, and little is lost on a failure.
-FULL = 128
+FULL = 256
 # The weight of a source grows by one per so many bytes.
 _BYTES = 500_000
 

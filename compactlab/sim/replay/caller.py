@@ -20,7 +20,7 @@ from compactlab.sim.facts.needs import Later
 from compactlab.sim.models.model import Model, replayable
 from compactlab.sim.replay.client import SUGGESTION, Client
 from compactlab.sim.replay.host import Host, Services
-from compactlab.sim.replay.meter import Meter
+from compactlab.sim.replay.meter import CountingMeter, Meter
 from compactlab.sim.replay.options import RECORDED, Options
 from compactlab.sim.replay.recovery import Actor
 from compactlab.sim.replay.session import Session, loses
@@ -66,7 +66,8 @@ class Caller:
             options.churn.check(conversation.format)
         # The random stream of events that are the same for every strategy.
         chance = partial(stream, options.seed, conversation.id)
-        self.meter = Meter({} if options.caches is None else options.caches, chance)
+        meter = Meter if options.billed else CountingMeter
+        self.meter = meter({} if options.caches is None else options.caches, chance)
         self.client = Client(conversation.format, options.churn, chance)
         self.asked, self.last_model = 0.0, ""  # time and model of the last call
         self.as_recorded = options.model == RECORDED
@@ -82,8 +83,15 @@ class Caller:
         # It does not hold this object, which holds it: memory is free without a search for cycles.
         models: dict[str, Model] = {}
         self._find = partial(_found, models, options, hidden, conversation)
-        self.side = SideCalls(strategy.spec, writer, self.meter, self.session, recorded, self._find)
-        self.side.checks = options.checks
+        self.side = SideCalls(
+            strategy.spec,
+            writer,
+            self.meter,
+            self.session,
+            recorded,
+            self._find,
+            billed=options.billed,
+        )
         self.outbox = Outbox(strategy.parts, self.session, self.side)
         self.script = Script(conversation, strategy.parts, options.seed)
         self.host = Host(

@@ -25,6 +25,9 @@ class Bill(msgspec.Struct, frozen=True):
     place: Place
 
 
+_NO_PLACE = Place()
+
+
 class _Line:
     """A model's cache, and the last prompts sent to it."""
 
@@ -171,3 +174,32 @@ class Meter:
             storage=lookup.storage,
         )
         return Bill(usage, causes, place)
+
+
+class CountingMeter(Meter):
+    """Counts prompts, but looks nothing up in a cache: for a replay of which only memory is read.
+
+    A strategy that decides by prices needs a real meter (:attr:`.Strategy.by_price`).
+    """
+
+    def request(
+        self,
+        model: Model,
+        at: float,
+        ttl: str,
+        arrived: Collection[str],
+        reason: str,
+        *,
+        output: int = 0,
+    ) -> Bill:
+        """Return the tokens of the prompt that was last measured, all uncached."""
+        line = self._line(model)
+        line.stripped = False
+        return Bill(Usage(uncached=line.main.tokens, output=output), {}, _NO_PLACE)
+
+    def side(self, *_: object, **__: object) -> Bill:
+        """Return an empty bill."""
+        return Bill(Usage(), {}, _NO_PLACE)
+
+    def unbilled(self, *_: object, **__: object) -> None:
+        """Send nothing: there is no cache to fill."""

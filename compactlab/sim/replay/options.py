@@ -31,7 +31,8 @@ class Options:
     overhead: Unseen | None = None
     # The files of the agent; by default in memory.
     files: MutableMapping[str, str] | None = None
-    checks: bool = True  # whether summaries are checked for faults
+    # Whether requests are billed and summaries are checked for faults: recall needs neither.
+    billed: bool = True
     # Caches by model. Sessions with the same tools and system prompt may share them; replay these
     # in order of time.
     caches: MutableMapping[str, Cache] | None = None

@@ -69,7 +69,7 @@ class SideCalls:
     recorded: Catalogue | None = None
     # Finds a model that a request names.
     find: Callable[[str], Model] | None = None
-    checks: bool = True  # whether summaries are checked for faults
+    billed: bool = True  # whether summaries are checked for faults and billed
     made: list[SideCall] = field(default_factory=list)
     created: int = 0
     turns: list[Message] = field(default_factory=list)
@@ -88,6 +88,11 @@ class SideCalls:
         if host.reminders:
             instructions = "\n\n".join([request.instructions, *host.reminders])
             request = replace(request, instructions=instructions)
+        count = host.model.tokenizer.text
+        parts = self.summarizer.summarize(request, count)
+        if not self.billed:
+            return parts
+        wrong = faults(request, parts, count)
         text = f"{request.transcript}\n\n{request.instructions}".strip()
         if request.rides == "live":
             prompt = View(
@@ -95,9 +100,6 @@ class SideCalls:
             )
         else:
             prompt = View((), Messages([_message("request", "user", text)]))
-        count = host.model.tokenizer.text
-        parts = self.summarizer.summarize(request, count)
-        wrong = faults(request, parts, count) if self.checks else ()
         model = self._model(host, request.model)
         output = sum(map(model.tokenizer.part, parts))
         self._bill_side(

@@ -22,7 +22,7 @@ CAP = 4
 
 RuleName = Literal[
     "input", "notes", "provenance", "order", "pairs", "last user message", "size",
-    "survives", "repeatable", "future", "spec",
+    "survives", "repeatable", "future", "price", "spec",
 ]  # fmt: skip
 """A rule of the contract; ``compactlab/testing/contract.py`` defines each."""
 
@@ -80,7 +80,8 @@ class Strategy(ABC):
     idle_after
         Seconds of inactivity after which it is called with ``Phase.ON_IDLE``.
     by_price
-        Whether it decides by prices or lifetimes of cache entries: others need a replay.
+        Whether it decides by prices, lifetimes of cache entries, or cached tokens of its requests.
+        Others send the same prompts whatever the cache does.
     sees_future
         Whether it may access the future; only an oracle does, and reports say so.
     breaks
