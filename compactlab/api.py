@@ -11,22 +11,23 @@ from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from compactlab.reports.explain.explanation import Account, account
 from compactlab.reports.render.text import printed_by
-from compactlab.reports.score.score import Score, spoken
+from compactlab.reports.score import Score, spoken
 from compactlab.reports.tune.report import TuningResult
 from compactlab.reports.tune.search import Axis, Search, check
 from compactlab.reports.tune.tuned import Target
 from compactlab.reports.tune.tuner import METRICS, TABLES, tune_all
 from compactlab.request.names import (
+    Given,
     churn_of,
     loop_of,
     models_of,
+    plan,
     planned_strategy,
     planned_summarizer,
     several,
     strategy_of,
     summarizer_of,
 )
-from compactlab.request.plan import Given, plan
 from compactlab.request.settings import Settings, completed, one_window
 from compactlab.scenarios.catalogue import DEFAULT, find_conversation
 from compactlab.scenarios.readers.native import read_facts
@@ -45,8 +46,8 @@ from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.models.pricing import known_models
 from compactlab.sim.replay import replay as engine
 from compactlab.sim.replay.client import Churn
-from compactlab.sim.replay.options import RECORDED, Options
 from compactlab.sim.replay.recovery import ClosedLoop
+from compactlab.sim.replay.replay import RECORDED, Options
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.replay.trace import Step

@@ -16,10 +16,9 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from compactlab.reports.audit.audit import Audited, audit, name_by_pattern
-from compactlab.reports.audit.bill import BillForecast, forecast_bill
-from compactlab.reports.audit.churning import churn_of
+from compactlab.reports.audit.churning import BillForecast, churn_of, forecast_bill
 from compactlab.reports.audit.diagnosis import REASONS, agreed, agreement
+from compactlab.reports.audit.ledger import Audited, audit, name_by_pattern
 from compactlab.reports.audit.tally import Pair, Rebuilds
 from compactlab.scenarios.readers.transcript import find, read
 from compactlab.sim.core.conversation import Conversation

@@ -34,7 +34,7 @@ from compactlab.strategies.summarizers.calibrated import (
     length,
     traits_in,
 )
-from compactlab.strategies.summarizers.units import BROKEN, words
+from compactlab.strategies.summarizers.writer import BROKEN, words
 
 Vector = NDArray[np.float64]
 

@@ -14,9 +14,8 @@ import msgspec
 from compactlab import Conversation, find_strategy
 from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.metrics import FAMILIES, RunData, figures
-from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import ClosedLoop
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.store.results import Results
 
 WINDOW = 8_000

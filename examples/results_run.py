@@ -25,7 +25,7 @@ from compactlab import __version__
 from compactlab.reports.analysis.bootstrap import row_interval
 from compactlab.reports.analysis.comparison import Comparison, Row, case_of, comparisons
 from compactlab.reports.analysis.contrast import Contrast, contrasts
-from compactlab.reports.analysis.windows import size_of, sweeps
+from compactlab.reports.analysis.scope import size_of, sweeps
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, free_standing, strategy_colours
 from compactlab.reports.charts.kit import PERCENT, KeyEntry, Unit, mark, measure, panels, row_tips

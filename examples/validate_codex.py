@@ -32,10 +32,8 @@ from compactlab.scenarios.readers import transcript
 from compactlab.sim.core.message import Part, Usage, plain
 from compactlab.sim.core.view import Messages
 from compactlab.sim.models.model import Model, find_model
-from compactlab.sim.replay.host import Services
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
-from compactlab.sim.replay.state import State
+from compactlab.sim.replay.host import Services, State
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.codex import EndpointCompaction, counted_tokens, limit_of

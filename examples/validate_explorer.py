@@ -37,7 +37,7 @@ from typing import TypeVar
 from verdict import Verdict
 
 from compactlab.reports.page.explorer import LIFETIMES, priced
-from compactlab.request.plan import plan
+from compactlab.request.names import plan
 from compactlab.scenarios.readers.transcript import NoCallsError
 from compactlab.sim.core.errors import CompactlabError
 from compactlab.sim.models.model import Catalogue, built_in

@@ -48,8 +48,8 @@ from compactlab.sim.experiment.shard import DEFAULT_MODEL
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.facts.wording import Wording
 from compactlab.sim.metrics import RunData, figures
-from compactlab.sim.metrics.decoys import decoys_said
 from compactlab.sim.metrics.fact_timeline import fact_timeline
+from compactlab.sim.metrics.memory import decoys_said
 from compactlab.sim.models.model import built_in
 from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.store.results import Results

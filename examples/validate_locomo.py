@@ -59,8 +59,7 @@ from compactlab.sim.core.view import Messages
 from compactlab.sim.facts import Ledger, States, Tracker, ledger_of, numbers
 from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import Catalogue
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 
 FOLDER = "../shared/recorded"
 FILE = "locomo/locomo10.json"

@@ -50,8 +50,7 @@ from compactlab.sim.facts.inference import Labels, name_of
 from compactlab.sim.facts.needs import identifiers, runs, used, words
 from compactlab.sim.metrics.fact_timeline import ages
 from compactlab.sim.models.model import Catalogue
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 
 FOLDER = "../shared/recorded"
 REPOSITORIES = ("cipher-box", "pi-mono", "entireio-cli", "oh-my-posh", "agentv")

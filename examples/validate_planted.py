@@ -56,8 +56,7 @@ from verdict import Verdict
 from compactlab import Conversation, find_strategy
 from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.models.model import Catalogue
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.strategies.summarizers.lossy import BoundLossy, Lossy
 

@@ -30,7 +30,7 @@ gain; it is to lose 0.03 at most.
 all evidence was kept, as the maker of the context knows. ``grep``: the answer stands in the
 context. Each is compared with the graded answers by Matthews' correlation (MCC).
 
-*Halves.* The thresholds of ``compactlab/reports/score/chance.py`` were chosen on the 1st, 3rd, ...
+*Halves.* The thresholds of ``compactlab/reports/score.py`` were chosen on the 1st, 3rd, ...
 conversation. Judged are the others.
 """
 

@@ -47,8 +47,7 @@ from compactlab.sim.core.errors import InputError
 from compactlab.sim.facts.needs import forward_needs, used, words
 from compactlab.sim.metrics import RunData, figures
 from compactlab.sim.models.model import Catalogue
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.trace import Trace
 
 FOLDER = "../shared/recorded"

@@ -11,7 +11,7 @@ from inline_snapshot import snapshot
 
 import compactlab
 from compactlab import api
-from compactlab.request.plan import plan
+from compactlab.request.names import plan
 from compactlab.scenarios.catalogue import USUAL
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation

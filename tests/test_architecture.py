@@ -87,9 +87,10 @@ class Package:
         return sorted({name if inner(name) in self.paths else origin for name in names})
 
     def room(self, module: str) -> str:
-        """The folder that a module stands in, or is the face of."""
+        """The folder that a module stands in, or is the face of; a file may be a room itself."""
         path = self.paths.get(module)
-        return module if path and path.name == "__init__.py" else module.rpartition(".")[0]
+        is_room = module in ORDER or (path and path.name == "__init__.py")
+        return module if is_room else module.rpartition(".")[0]
 
     def own(self, module: str) -> Iterator[tuple[str, str]]:
         """What a module imports of the package itself, and where."""
@@ -288,10 +289,10 @@ PLANTED: list[tuple[Rule, dict[str, str], str]] = [
     (
         nothing_goes_in_circles,
         {
-            "sim/cache/xai.py": "from compactlab.sim.cache import policy",
-            "sim/cache/policy.py": "def f():\n    from compactlab.sim.cache.xai import Xai",
+            "sim/cache/gemini.py": "from compactlab.sim.cache import policy",
+            "sim/cache/policy.py": "def f():\n    from compactlab.sim.cache.prefixes import Xai",
         },
-        "each imports the next: sim.cache.policy, sim.cache.xai, sim.cache.policy",
+        "each imports the next: sim.cache.policy, sim.cache.gemini, sim.cache.policy",
     ),
     (
         heavy_libraries_wait,

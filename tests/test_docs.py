@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from compactlab import api
 from compactlab.cli.group import cli
 from compactlab.request.file import ExperimentSettings
-from compactlab.request.plan import plan
+from compactlab.request.names import plan
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.engine.profile import BUILT_IN
 from compactlab.scenarios.readers.homes import HOMES

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import compactlab
-from compactlab.privacy.finding import findings
+from compactlab.privacy.redactor import findings
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import HEAD
 from tests.test_hostile_outputs import Said, call

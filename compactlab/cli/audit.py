@@ -35,10 +35,8 @@ from compactlab.sim.core.errors import (
 )
 
 if TYPE_CHECKING:
-    from compactlab.reports.audit.audit import Audited
-    from compactlab.reports.audit.ledger import Ledger
-    from compactlab.reports.bill.spent import Session, Spending
-    from compactlab.reports.bill.sums import Sums
+    from compactlab.reports.audit.ledger import Audited, Ledger
+    from compactlab.reports.bill import Session, Spending, Sums
     from compactlab.reports.render.document import Document
     from compactlab.sim.core.conversation import Conversation, PassedOver
     from compactlab.sim.experiment.sources import Source
@@ -80,8 +78,7 @@ class Auditor:
 
     def ledger(self, paths: Iterable[str]) -> Ledger:
         """Audit all transcripts below some paths."""
-        from compactlab.reports.audit.audit import audit
-        from compactlab.reports.audit.ledger import AuditedFile, Ledger
+        from compactlab.reports.audit.ledger import AuditedFile, Ledger, audit
 
         audits: dict[tuple[str, str], Audited] = {}
 
@@ -107,7 +104,7 @@ class Auditor:
 
     def sums(self, paths: Iterable[str]) -> Sums:
         """Add up the spending of all transcripts below some paths, without an audit."""
-        from compactlab.reports.bill.sums import Sums
+        from compactlab.reports.bill import Sums
 
         spending = self._spending(paths, lambda _: None)
         failures = tuple(map(str, self._failures))
@@ -116,7 +113,7 @@ class Auditor:
     def _spending(self, paths: Iterable[str], explain: Callable[[Conversation], None]) -> Spending:
         """The spending, each request once; raises an error if there is none."""
         from compactlab.cli.progress import Bar
-        from compactlab.reports.bill.spent import Spending, each_once
+        from compactlab.reports.bill import Spending, each_once
 
         paths = list(paths)
         sources = self._sources(paths)
@@ -153,7 +150,6 @@ class Auditor:
         return replace(session, calls=recent)
 
     def _sources(self, paths: Iterable[str]) -> list[Source]:
-        """The readable sources of the paths."""
         from compactlab.scenarios.catalogue import is_there, sources
 
         good = []
@@ -173,7 +169,7 @@ class Auditor:
 
     def _of_source(self, source: Source, explain: Callable[[Conversation], None]) -> list[Session]:
         """The sessions of a file; an error skips only this file."""
-        from compactlab.reports.bill.spent import session_of
+        from compactlab.reports.bill import session_of
         from compactlab.sim.core.blocks import forget_blocks
         from compactlab.sim.core.isolation import described
         from compactlab.sim.core.tokens import forget_counts
@@ -211,7 +207,7 @@ class Auditor:
         return not wanted or own == wanted or own.replace("\\", "/").endswith(f"/{wanted}")
 
     def _reasons(self) -> list[str]:
-        from compactlab.reports.bill.caveats import passed_over
+        from compactlab.reports.bill import passed_over
 
         return passed_over(self._passed)
 
@@ -286,7 +282,7 @@ def audit(
     The audit reports the cost, compares expected with recorded cache reads, gives every cache-miss
     token a cause, and measures how often the client changed its prompt by itself (churn).
     """  # noqa: D301
-    from compactlab.reports.bill import sums as bill
+    from compactlab.reports import bill
     from compactlab.sim.models.pricing import known_models
 
     for name in filter(None, (html, churn_out)):
@@ -343,10 +339,11 @@ def _start(since: datetime | None, zone: tzinfo | None) -> float:
 
 
 def _tell(document: Document, form: str) -> None:
-    from compactlab.reports.render import json, terminal
+    from compactlab.reports.render import terminal
+    from compactlab.reports.render.write import write_json
 
     if form == "json":
-        print_json(json.write(document, indent=1))
+        print_json(write_json(document, indent=1))
     else:
         say(terminal.write(document), styled=True)
 

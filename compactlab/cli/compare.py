@@ -13,7 +13,7 @@ from compactlab.cli.output import print_json, say, shown_results
 from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
-    from compactlab.reports.compare.match import Match
+    from compactlab.reports.compare import Match
     from compactlab.sim.store.results import Results
 
 _MANIFEST = "manifest.json"
@@ -57,7 +57,7 @@ def compare(
     Figures are paired by conversation, seed and draw. Stores with different measurements are
     refused, and the message names the differences.
     """  # noqa: D301
-    from compactlab.reports.compare.report import report
+    from compactlab.reports.compare import report
     from compactlab.reports.render.write import WRITERS
 
     text = WRITERS[form](report(*_matches(store, others, names, despite, distance)))
@@ -74,7 +74,7 @@ def _matches(
     despite: Sequence[str],
     distance: int | None,
 ) -> tuple[list[Match], list[str]]:
-    from compactlab.reports.compare.match import between, refuse_unlike, within
+    from compactlab.reports.compare import between, refuse_unlike, within
     from compactlab.sim.store.results import Results
 
     def opened(folder: str) -> Results:

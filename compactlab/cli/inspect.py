@@ -23,7 +23,7 @@ from compactlab.reports.render.text import counted
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
-    from compactlab.reports.explain.anatomy import Anatomy
+    from compactlab.reports.explain.explanation import Anatomy
     from compactlab.sim.experiment.sources import Source
 
 
@@ -47,7 +47,7 @@ def inspect(
     It shows calls by turns, tokens by role and tool, gaps, compactions, recorded usage and cost.
     PATH may also be a scenario's spec. Without PATH, the folders of the installed clients are read.
     """
-    from compactlab.reports.explain.anatomy import anatomy
+    from compactlab.reports.explain.explanation import anatomy
     from compactlab.sim.models.pricing import known_models
 
     catalogue = known_models(models_file)
@@ -86,7 +86,7 @@ def _sources(paths: Sequence[str], strict: bool) -> tuple[list[Source], int, lis
 
 
 def _plain(figures: Anatomy) -> dict[str, Any]:
-    from compactlab.reports.bill.sums import SPENT
+    from compactlab.reports.bill import SPENT
     from compactlab.reports.render.fields import as_data, data_of
 
     purposes = [

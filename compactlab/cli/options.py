@@ -37,7 +37,6 @@ class Distance(Count):
     """A distance of recall."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Convert the user's text."""
         from compactlab.request.names import distance_of
 
         return distance_of(super().convert(value, param, ctx))

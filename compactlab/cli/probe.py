@@ -25,14 +25,14 @@ from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.llm.asker import Asker, Mode
-    from compactlab.llm.request import Request
+    from compactlab.llm.recorded import Request
     from compactlab.reports.probe.actions import NextAction
     from compactlab.reports.probe.evaluator import Log, Samples, Scored
     from compactlab.reports.probe.reader import Price, Reader
     from compactlab.reports.probe.recall import Recall
     from compactlab.reports.render.document import Document
     from compactlab.sim.core.conversation import Conversation
-    from compactlab.sim.replay.options import Options
+    from compactlab.sim.replay.replay import Options
     from compactlab.sim.replay.strategy import Strategy
     from compactlab.sim.replay.summarize import Summarizer
 
@@ -205,14 +205,14 @@ def _task(asker: Asker, **options: Any) -> Recall | NextAction:
 
 def _written(probing: _Probing, options: dict[str, Any]) -> tuple[Document, str]:
     """The result as a document and as CSV."""
-    from compactlab.reports.probe import actions_report, recall_report
+    from compactlab.reports.probe import actions, recall_report
     from compactlab.reports.probe.evaluator import with_scores
 
     reader, outcomes = options["reader"], shown(probing.outcomes)
     left_out = shown(probing.left_out)
     if options["what"] == "next-action":
-        document = actions_report.report(outcomes, reader, left_out)
-        table = actions_report.answers_as_csv(outcomes)
+        document = actions.report(outcomes, reader, left_out)
+        table = actions.answers_as_csv(outcomes)
     else:
         document = recall_report.report(outcomes, reader, options["judge"], left_out)
         table = recall_report.answers_as_csv(outcomes)
@@ -295,7 +295,7 @@ class _Probing:
         )
         from compactlab.scenarios.catalogue import sources
         from compactlab.sim.experiment.shard import DEFAULT_MODEL
-        from compactlab.sim.replay.options import RECORDED, Options
+        from compactlab.sim.replay.replay import RECORDED, Options
 
         strategies = [planned_strategy(each) for each in options["strategies"]]
         (writer,) = answered_by(asker, summarizers_of(options["summarizer"]))
@@ -322,7 +322,6 @@ class _Probing:
     def one_of(
         self, conversation: Conversation, strategies: Sequence[Strategy], options: Options
     ) -> None:
-        """Probe a conversation."""
         task: Any = self.task
         reader: Reader = task.reader
         probes, printed = task.plan(conversation, strategies, options)
@@ -350,7 +349,7 @@ class _Probing:
 
     def _note(self, price: Price, probes: Sequence[Any], missing: Sequence[Request]) -> None:
         """Count the requests; every answer that is still unknown may need a judgement."""
-        from compactlab.reports.probe.judging import judgement
+        from compactlab.reports.probe.conditions import judgement
 
         task: Any = self.task
         for request in missing:

@@ -56,7 +56,6 @@ class Bar:
 
     @property
     def shown(self) -> bool:
-        """Whether the bar is visible."""
         return self._bar is not None
 
     def show(self, done: int, text: str) -> None:

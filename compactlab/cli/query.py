@@ -10,7 +10,7 @@ import click
 
 from compactlab.cli.options import format_option, redact
 from compactlab.cli.output import print_json, say, shown
-from compactlab.reports.render import csv
+from compactlab.reports.render.fields import write_csv
 from compactlab.reports.render.text import clean, plain
 
 
@@ -69,7 +69,7 @@ def _shown(value: Any) -> str:
 
 
 def _csv(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
-    return csv.write([names, *rows])
+    return write_csv([names, *rows])
 
 
 def _json(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:

@@ -158,7 +158,7 @@ def _draw(
 
 
 def _show(results: Results, form: str) -> None:
-    from compactlab.reports.page.catalogue import render
+    from compactlab.reports.page.page import render
 
     if form == "latex":
         from compactlab.reports.page.summary import as_latex

@@ -28,7 +28,7 @@ from compactlab.sim.core.errors import UsageError
 
 if TYPE_CHECKING:
     from compactlab.llm.asker import Asker, Mode
-    from compactlab.request.project import Project
+    from compactlab.request.toml_file import Project
     from compactlab.sim.experiment.shard import Shard
     from compactlab.sim.experiment.sweep import Experiment
     from compactlab.sim.store.results import Results
@@ -158,7 +158,7 @@ def _settings(
 ) -> tuple[Any, Project]:
     """The settings of a file, overridden by options, and the project below both."""
     from compactlab.request.file import ExperimentSettings
-    from compactlab.request.project import Project
+    from compactlab.request.toml_file import Project
 
     given = {name: value for name, value in options.items() if value not in (None, ())}
     file = Path(experiment) if experiment else None
@@ -191,7 +191,7 @@ def _asked(planned: Experiment, asker: Asker, settings: Any) -> Experiment:
 
 def _planned(settings: Any, asker: Asker | None) -> Experiment:
     """The requested experiment; raises an error if there is nothing to replay."""
-    from compactlab.request.plan import plan
+    from compactlab.request.names import plan
 
     asked = {name: getattr(settings, name) for name in type(settings).model_fields}
     asked |= {"redact": redactor() is not None}
@@ -292,7 +292,7 @@ def _readable(store: Store, before: dict[str, Any] | None, held: set[str]) -> Re
 def _print(results: Results, form: str) -> None:
     """Print the verdict; as JSON, all that ``compactlab report`` gives."""
     from compactlab.reports.page import brief
-    from compactlab.reports.page.catalogue import as_json
+    from compactlab.reports.page.page import as_json
 
     if form == "json":
         print_json(as_json(results))

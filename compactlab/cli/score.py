@@ -55,7 +55,7 @@ def score(
     """
     from compactlab.api import score as scored_of
     from compactlab.reports.render.write import WRITERS
-    from compactlab.reports.score.score import facts_as_csv, report
+    from compactlab.reports.score import facts_as_csv, report
 
     result = scored_of(
         original,

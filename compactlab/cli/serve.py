@@ -74,8 +74,7 @@ def serve(
     by number.
     """  # noqa: D301
     from compactlab.reports.serve.jobs import delete_left
-    from compactlab.reports.serve.page import page
-    from compactlab.reports.serve.server import Server
+    from compactlab.reports.serve.server import Server, page
     from compactlab.reports.tune.settings import CLIENTS
 
     options = [*(["--redact"] if redactor() else []), *(["--strict"] if strict else [])]

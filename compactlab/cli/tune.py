@@ -211,7 +211,7 @@ def _strategies(given: Sequence[str]) -> list[str]:
 
 def _planned(paths: tuple[str, ...], options: dict[str, Any]) -> Experiment:
     from compactlab.reports.tune.tuner import METRICS, TABLES
-    from compactlab.request.plan import plan
+    from compactlab.request.names import plan
 
     named = named_or_usual(paths, options["client"])
     shared = ("summarizer", "window", "seeds", "strict", "models_file", "controls")
@@ -272,13 +272,14 @@ def _rehearse(
 def _finish(found: TuningResult, out: Path, form: str) -> None:
     """Print the report, write the page and the figures, and report unreadable sources."""
     from compactlab.reports.charts.palette import COLOURS
-    from compactlab.reports.render import html, json, terminal
+    from compactlab.reports.render import html, terminal
     from compactlab.reports.render.document import Document
+    from compactlab.reports.render.write import write_json
     from compactlab.reports.tune.report import SCRIPTS, page, report
 
     # Redact the rendered values: the result holds arrays, which contain no text.
     document, drawn = (shown(Document(made(found).blocks)) for made in (report, page))
-    figures = json.write(Document((), data=partial(shown, found.data())), indent=1)
+    figures = write_json(Document((), data=partial(shown, found.data())), indent=1)
     write_file(out / DATA, figures)
     write_file(out / PAGE, html.write(drawn, COLOURS, SCRIPTS).encode())
     if form == "json":

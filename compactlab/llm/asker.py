@@ -13,8 +13,7 @@ from typing import Literal, get_args
 import msgspec
 
 from compactlab.llm.endpoint import Endpoint, Reply, UnansweredError
-from compactlab.llm.recorded import Answer, Dollars, Recording, locked, recordings
-from compactlab.llm.request import Request, whole
+from compactlab.llm.recorded import Answer, Dollars, Recording, Request, locked, recordings, whole
 from compactlab.privacy import Redactor
 from compactlab.sim.core.errors import InputError, ModelError, UsageError
 from compactlab.sim.core.files import read_file, replace_file
@@ -88,7 +87,6 @@ class Asker:
                 )
 
     def recording(self, model: str) -> Recording:
-        """Return the recorded answers of a model."""
         return Recording.of(self.folder, model)
 
     def answer(self, request: Request, endpoint: Endpoint) -> Answer:

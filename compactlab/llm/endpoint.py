@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
-from compactlab.llm.request import Request
+from compactlab.llm.recorded import Request
 from compactlab.privacy import Redactor
 from compactlab.sim.core.errors import CompactlabError, UsageError
 from compactlab.sim.core.message import Usage

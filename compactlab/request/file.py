@@ -13,22 +13,28 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, PrivateAttr, create_model
 
 from compactlab.request.fields import (
+    EMPTY,
     AnyStrategy,
     AnySummarizer,
+    Choice,
     FilesTable,
     PipelineTable,
+    Point,
     ScenarioTable,
     StrategyTable,
     SummarizerTable,
     Table,
     Text,
     adapter,
+    fixed,
     list_in_file,
     names,
+    pipe,
+    read_apart,
+    read_grid,
     scenarios,
     wording,
 )
-from compactlab.request.grid import EMPTY, Choice, Point, fixed, pipe, read_apart, read_grid
 from compactlab.request.names import (
     churn_of,
     distance_of,
@@ -43,9 +49,8 @@ from compactlab.request.names import (
     relative_strategy,
     tables_of,
 )
-from compactlab.request.project import PLACE, Project
 from compactlab.request.settings import SETTINGS, SUBJECT, SettingInfo
-from compactlab.request.toml_file import Faults, Place, each_of, parsed, quoted
+from compactlab.request.toml_file import PLACE, Faults, Place, Project, each_of, parsed, quoted
 from compactlab.scenarios.catalogue import (
     SCENARIOS,
     SUITE,

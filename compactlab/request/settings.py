@@ -67,7 +67,6 @@ class SettingInfo:
     in_file: bool = True
 
     def value(self, *, in_python: bool = False) -> Any:
-        """The default."""
         chosen = self.in_python if in_python and self.in_python is not ... else self.default
         return chosen() if callable(chosen) else chosen
 

@@ -14,25 +14,24 @@ from typing import Any
 
 from compactlab.scenarios.adversarial import Adversarial
 from compactlab.scenarios.coding_agent import CodingAgent
-from compactlab.scenarios.delegation import Delegation
 from compactlab.scenarios.engine.domain import Domain
 from compactlab.scenarios.engine.profile import file_of
-from compactlab.scenarios.high_floor import HighFloor
 from compactlab.scenarios.plain import (
+    Delegation,
     HalfThoughts,
+    HighFloor,
     PersonalAssistant,
     ResearchAssistant,
     RevisedDecisions,
+    Rewinds,
     SupportChat,
+    ToolFlood,
 )
 from compactlab.scenarios.readers import transcript
 from compactlab.scenarios.readers.database import is_database
 from compactlab.scenarios.readers.folders import files_like
 from compactlab.scenarios.readers.transcript import find, format_of, read_as
-from compactlab.scenarios.repetitions import Repetitions
-from compactlab.scenarios.rewinds import Rewinds
-from compactlab.scenarios.tool_flood import ToolFlood
-from compactlab.scenarios.working_set import WorkingSet
+from compactlab.scenarios.rereading import Repetitions, WorkingSet
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError, UsageError, unknown
 from compactlab.sim.core.registry import ClassRegistry

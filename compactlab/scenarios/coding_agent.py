@@ -150,7 +150,6 @@ class Repository:
         return file
 
     def function(self, name: str) -> list[str]:
-        """Write a function."""
         one, two = self.rng.sample(self.words["nouns"], 2)
         verb, _, _ = name.partition("_")
         lines = [
@@ -332,11 +331,9 @@ class _Coding(World):
         return text
 
     def prose(self, characters: int) -> str:
-        """Write findings and plans about a file; see :meth:`World.prose`."""
         return self._texts.prose(self._file(), characters)
 
     def act(self, left: float) -> list[ToolCall]:
-        """Read, search, edit, run or write; see :meth:`World.act`."""
         share = self.draft.returned / max(1, self.draft.tokens)
         drawn = self._pick(self._next[self._last])
         self._last = "read" if share < _LEAST else "edit" if share > _MOST else drawn
@@ -374,12 +371,10 @@ class _Coding(World):
                 return self.say(fact)
 
     def display(self, left: float) -> ToolCall:
-        """Run the program; see :meth:`World.display`."""
         self._last = "bash"
         return self._run(self._file(), left)
 
     def shows(self, call: ToolCall, kind: FactType) -> bool:
-        """Whether the call runs a command; see :meth:`World.shows`."""
         return call.name == "bash" and not call.failed
 
     def _read(self, left: float) -> ToolCall:

@@ -46,7 +46,6 @@ class Share:
 
     @property
     def value(self) -> float:
-        """The share, from 0 to 1; 0 without cases."""
         return self.hits / self.of if self.of else 0.0
 
 

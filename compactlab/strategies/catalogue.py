@@ -9,8 +9,7 @@ from inspect import isclass
 from typing import TypeVar
 
 import compactlab.strategies as package
-from compactlab.sim.core.loading import with_source
-from compactlab.sim.core.registry import ClassRegistry
+from compactlab.sim.core.registry import ClassRegistry, with_source
 from compactlab.sim.core.spec import build, parse_spec, snake_case
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.replay.strategy import Pipeline, Strategy

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import msgspec
 
-from compactlab.sim.core.instructions import instruction_files
+from compactlab.sim.core.clients import instruction_files
 from compactlab.sim.core.limits import at_least
 from compactlab.sim.core.message import Message, Part, Source, frame
 from compactlab.sim.core.view import Phase, View

@@ -9,9 +9,8 @@ from typing import Annotated
 
 from compactlab.sim.core.limits import between
 from compactlab.sim.core.view import Messages, Phase, View
-from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.host import Host, Recorded
 from compactlab.sim.replay.recording import compacted
-from compactlab.sim.replay.state import Recorded
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.strategies.mechanisms.cut import current_turn, exchanges, tail, unasked
 

@@ -19,8 +19,7 @@ from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import replay
+from compactlab.sim.replay.replay import Options, replay
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Lifetime, Pipeline, RuleName, Strategy
 from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest, Written
@@ -78,15 +77,12 @@ class Watched(Strategy):
         return self.inner.spec
 
     def silence(self, host: Host) -> float:
-        """Return the silence of the inner strategy."""
         return self.inner.silence(host)
 
     def again(self, host: Host) -> float:
-        """Return when the inner strategy is called once more."""
         return self.inner.again(host)
 
     def compact(self, view: View, host: Host) -> View:
-        """Call the inner strategy, and report its answer."""
         messages, system, log = list(view.messages), view.system, host.log
         old = list(log)
         after = self.inner.compact(view, host)
@@ -101,7 +97,6 @@ class Watched(Strategy):
         return after
 
     def fetch(self, handle: str, host: Host) -> str | None:
-        """Fetch from the inner strategy."""
         return self.inner.fetch(handle, host)
 
 
@@ -287,7 +282,6 @@ class Violations:
     found: dict[tuple[str, str], Violation] = field(default_factory=dict)
 
     def add(self, spec: str, rule: str, what: str) -> None:
-        """Record a violation."""
         known = self.found.get((spec, rule)) or Violation(rule, spec, what, self.number, 0)
         self.found[spec, rule] = replace(known, times=known.times + 1)
 
@@ -472,7 +466,6 @@ class Recap(Summarizer):
     """States the number of messages: the shortest summary that covers them all."""
 
     def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:
-        """Return one line."""
         ids = dict.fromkeys(
             [
                 *(source.id for part in request.previous for source in part.sources),

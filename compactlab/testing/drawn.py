@@ -104,7 +104,6 @@ class _Generator:
             self.add("a")
 
     def add(self, letter: str) -> None:
-        """Add one message."""
         if letter == "<":
             self.events.append(Rewind(self.rng.choice(self.ids) if len(self.ids) > 20 else ""))
             self.open.clear()

@@ -11,12 +11,12 @@ from typing import Any, Protocol
 import pytest
 
 from compactlab.request.names import (
+    plan,
     relative_conversation,
     relative_path,
     relative_strategy,
     strategy_of,
 )
-from compactlab.request.plan import plan
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.experiment.sweep import Experiment

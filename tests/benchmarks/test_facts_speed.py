@@ -21,8 +21,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.metrics import FAMILIES, METRICS, RunData, figures
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.store.parquet import Rows
 from compactlab.sim.store.run import Run

@@ -28,8 +28,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.facts import inferred
 from compactlab.sim.facts.needs import ForwardNeeds
 from compactlab.sim.metrics import FAMILIES, RunData, figures
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.trace import Step
 from compactlab.sim.store.run import Run, shard_files

@@ -19,8 +19,7 @@ from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.metrics import FAMILIES
 from compactlab.sim.metrics.run_data import RunData
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.trace import Trace
 from compactlab.sim.store.run import Run

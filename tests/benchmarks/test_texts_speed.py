@@ -13,7 +13,7 @@ from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.sim.core.message import Message, Part, verbatim
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.replay.summarize import SummaryRequest
-from compactlab.strategies.summarizers.quoting import Lexrank
+from compactlab.strategies.summarizers.extractive import Lexrank
 
 LINES = {
     "one word": "x" * 10**6,

@@ -15,7 +15,7 @@ import pytest
 
 import compactlab
 from compactlab.sim.core.errors import InputError, UnverifiedWarning
-from compactlab.sim.store import digests
+from compactlab.sim.store import store as module
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.store import Store
 from compactlab.sim.store.tables import TABLES
@@ -148,13 +148,13 @@ def test_a_command_compares_each_file_once(
 ) -> None:
     """Their digests take some 2 % of a report's time; twice would be too much."""
     compared: Counter[int] = Counter()
-    real = digests.digest_of_file
+    real = module.digest_of_file
 
     def counted(file: Any) -> str:
         compared[os.fstat(file.fileno()).st_ino] += 1
         return real(file)
 
-    monkeypatch.setattr(digests, "digest_of_file", counted)
+    monkeypatch.setattr(module, "digest_of_file", counted)
     assert compactlab("report", store).code == 0
     assert compared
     assert set(compared.values()) == {1}

@@ -11,7 +11,7 @@ from inline_snapshot import snapshot
 
 from compactlab.cli import dry_run
 from compactlab.cli.dry_run import Budget
-from compactlab.request.plan import plan
+from compactlab.request.names import plan
 from compactlab.sim.core.isolation import TOO_LONG
 from compactlab.sim.experiment.shard import OutOfTime
 from compactlab.sim.replay.replay import replay

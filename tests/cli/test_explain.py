@@ -15,7 +15,7 @@ import pytest
 from inline_snapshot import snapshot
 
 import compactlab as package
-from compactlab.reports.page.views import views
+from compactlab.reports.page.explorer import views
 from compactlab.scenarios.catalogue import find_conversation
 from compactlab.scenarios.coding_agent import CodingAgent
 from tests.lines import lines_with

@@ -10,7 +10,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from compactlab.cli.inspect import _compactions
-from compactlab.reports.explain.anatomy import Anatomy
+from compactlab.reports.explain.explanation import Anatomy
 from tests.lines import lines_with
 
 

@@ -6,8 +6,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from compactlab.request import file as experiment
-from compactlab.request.names import relative_strategy
-from compactlab.request.plan import plan
+from compactlab.request.names import plan, relative_strategy
 from compactlab.scenarios import catalogue
 from compactlab.scenarios.catalogue import Seeded, sources
 from compactlab.scenarios.engine.story import Story

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from compactlab.request.project import Project
+from compactlab.request.toml_file import Project
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.store.results import Results
 from tests.lines import refusal
@@ -112,7 +112,8 @@ def test_nothing_else_may_be_set(compactlab, project, line, why):
 
 def test_a_strategy_of_an_installed_package_may_not_be_named(project, monkeypatch):
     monkeypatch.setattr(
-        "compactlab.request.project.STRATEGIES", type("", (), {"installed": lambda: {"theirs": ""}})
+        "compactlab.request.toml_file.STRATEGIES",
+        type("", (), {"installed": lambda: {"theirs": ""}}),
     )
     project('strategies = ["theirs(keep=2)"]')
     assert refusal(InputError, Project.here) == snapshot("""\

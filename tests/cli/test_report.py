@@ -12,7 +12,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from compactlab.reports.charts.catalogue import CHARTS
-from compactlab.reports.page.catalogue import FORMATS
+from compactlab.reports.page.page import FORMATS
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
 from tests.cli.conftest import digest

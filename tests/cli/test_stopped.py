@@ -16,7 +16,7 @@ def _stop(*arguments, **named):
 
 @pytest.mark.parametrize("command", ["run", "inspect", "audit", "fit"])
 def test_before_the_work_has_begun(compactlab, chat, tmp_path, monkeypatch, command):
-    monkeypatch.setattr("compactlab.request.plan.sources", _stop)
+    monkeypatch.setattr("compactlab.request.names.sources", _stop)
     monkeypatch.setattr("compactlab.scenarios.catalogue.sources", _stop)
     named = ["--conversations"] if command == "run" else []
     done = compactlab(command, *named, chat(tmp_path / "talk.jsonl"))

@@ -27,7 +27,7 @@ from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.store import database, parquet
+from compactlab.sim.store import parquet
 from compactlab.sim.store.manifest import FORMAT
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import HEAD, Run, shard_files
@@ -356,10 +356,10 @@ def test_a_file_that_breaks_the_database_breaks_no_other(room: Room) -> None:
     """After an internal error DuckDB answers nothing more; the next who asks gets another one."""
     room.refresh()
     Results.load(room.store)
-    broken = database._database(own=True)
-    with pytest.raises(duckdb.InternalException), database.connection():
+    broken = parquet._database(own=True)
+    with pytest.raises(duckdb.InternalException), parquet.connection():
         raise duckdb.InternalException("INTERNAL Error: a page that is none")
-    assert database._database(own=True) is not broken
+    assert parquet._database(own=True) is not broken
     assert len(Results.load(room.store).runs) == 4
 
 

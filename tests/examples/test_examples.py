@@ -15,7 +15,7 @@ import pytest
 from compactlab import api
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.request.file import ExperimentSettings
-from compactlab.request.plan import plan
+from compactlab.request.names import plan
 from compactlab.strategies import AGENTS, ALL_STRATEGIES, DEFAULT_STRATEGIES
 from tests.lines import lines_with
 

@@ -15,7 +15,7 @@ from inline_snapshot import snapshot
 
 from compactlab.llm.asker import Asker
 from compactlab.llm.endpoint import Endpoint, _clients
-from compactlab.llm.request import Request, Turn
+from compactlab.llm.recorded import Request, Turn
 from compactlab.sim.core.errors import InputError, ModelError, UsageError
 from compactlab.sim.core.isolation import isolated
 from tests.cli.conftest import called

@@ -9,7 +9,7 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.llm.request import Request, Turn, turns_of
+from compactlab.llm.recorded import Request, Turn, turns_of
 
 texts = st.text(st.characters(codec="utf-8"), max_size=40)
 turns = st.lists(st.builds(Turn, st.sampled_from(["user", "assistant"]), texts), max_size=4)

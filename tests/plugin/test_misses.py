@@ -6,7 +6,7 @@ import shlex
 
 import numpy as np
 
-from compactlab.reports.gate.lost import misses
+from compactlab.reports.gate.verdict import misses
 from compactlab.sim.store.parquet import Rows
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run

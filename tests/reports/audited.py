@@ -7,9 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from compactlab.reports.audit.audit import Audited, audit
-from compactlab.reports.audit.ledger import AuditedFile, Ledger
-from compactlab.reports.bill.spent import Session, Spending, each_once, session_of
+from compactlab.reports.audit.ledger import Audited, AuditedFile, Ledger, audit
+from compactlab.reports.bill import Session, Spending, each_once, session_of
 from compactlab.scenarios.readers.transcript import read
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.models.model import Model, built_in

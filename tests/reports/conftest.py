@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from compactlab.sim.metrics.lag import LONG
+from compactlab.sim.metrics.memory import LONG
 from compactlab.sim.store.parquet import Rows
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run

@@ -7,7 +7,7 @@ from textwrap import fill
 
 from compactlab.reports.analysis import advice
 from compactlab.reports.analysis.comparison import Comparison, comparisons
-from compactlab.reports.page import notes as beside
+from compactlab.reports.page import table as beside
 from compactlab.reports.page import verdict as main
 from compactlab.reports.render.document import with_names
 from compactlab.sim.store.results import Results

@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import RECALL
 from compactlab.reports.page.brief import LINES, brief, brief_markdown
-from compactlab.reports.page.picks import ROWS, picks
+from compactlab.reports.page.headlines import ROWS, picks
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.tables import LAG_TABLE
 from tests.lines import fitting

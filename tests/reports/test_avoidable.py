@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from compactlab.reports.audit.avoidable import AVOIDABLE, advice, avoidable, longer
+from compactlab.reports.audit.causes import AVOIDABLE, advice, avoidable, longer
 from compactlab.reports.audit.ledger import AuditedFile
 from compactlab.reports.render.fields import data_of
 from compactlab.sim.cache.causes import CAUSES

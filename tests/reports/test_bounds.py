@@ -17,9 +17,8 @@ from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.page.brief import brief, brief_markdown
-from compactlab.reports.page.catalogue import as_csv, as_json
-from compactlab.reports.page.page import page
-from compactlab.reports.page.picks import WROTE, shown
+from compactlab.reports.page.headlines import WROTE, shown
+from compactlab.reports.page.page import as_csv, as_json, page
 from compactlab.reports.page.verdict import verdict
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.store import Store as Folder

@@ -10,7 +10,7 @@ from compactlab.reports.analysis.aggregate import combined_by
 from compactlab.reports.analysis.columns import columns
 from compactlab.reports.analysis.comparison import JUDGING, Comparison, comparisons
 from compactlab.reports.analysis.scope import scope
-from compactlab.reports.page.notes import failures
+from compactlab.reports.page.table import failures
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store, Told

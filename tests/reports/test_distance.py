@@ -6,9 +6,9 @@ import pytest
 
 from compactlab.cli.options import at_distance
 from compactlab.reports.analysis.advice import Advice
+from compactlab.reports.analysis.calls import distance_of
 from compactlab.reports.analysis.columns import columns
 from compactlab.reports.analysis.comparison import RECALL, comparisons
-from compactlab.reports.analysis.distance import distance_of
 from compactlab.reports.page.brief import brief
 from compactlab.reports.render.text import NONE
 from compactlab.sim.models.model import Catalogue, built_in

@@ -8,7 +8,7 @@ import pytest
 from inline_snapshot import snapshot
 
 from compactlab.reports.charts.palette import COLOURS
-from compactlab.reports.render import html, json, markdown, terminal
+from compactlab.reports.render import html, markdown, terminal
 from compactlab.reports.render.document import (
     Cell,
     Chart,
@@ -27,6 +27,7 @@ from compactlab.reports.render.document import (
     sentences,
     with_names,
 )
+from compactlab.reports.render.write import write_json
 from tests.hostile import HOSTILE, inert
 from tests.lines import lines_with
 from tests.reports.spoken import folded
@@ -99,7 +100,7 @@ last
 
 
 def test_json_is_the_data_and_nothing_else() -> None:
-    assert json.write(WHOLE) == '{\n  "cost": 0.1\n}'
+    assert write_json(WHOLE) == '{\n  "cost": 0.1\n}'
 
 
 def test_columns_come_closer_before_one_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.page.brief import brief
-from compactlab.reports.page.catalogue import render
+from compactlab.reports.page.page import render
 from compactlab.sim.store.results import Results
 from tests.reports.conftest import CUT, KEPT, SUMMED, WINDOW, Make, Store
 from tests.reports.spoken import capped, folded, only, unused

@@ -15,9 +15,9 @@ from inline_snapshot import snapshot
 from compactlab.reports.explain import explanation as explain
 from compactlab.reports.explain.explanation import CALL, MOST, Account, RequestRow, requests_as_csv
 from compactlab.reports.explain.explanation import data as data_of
-from compactlab.reports.render import json as as_json
 from compactlab.reports.render import terminal
 from compactlab.reports.render.document import Document
+from compactlab.reports.render.write import write_json
 from compactlab.sim.core.message import Usage
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.metrics.run_data import Payback
@@ -96,7 +96,7 @@ def one_call(told: Account, call: int) -> str:
 
 
 def account_as_json(told: Account, call: int | None = None) -> str:
-    return as_json.write(Document((), data=lambda: data_of(told, call)))
+    return write_json(Document((), data=lambda: data_of(told, call)))
 
 
 def account(*entries: RequestRow) -> Account:

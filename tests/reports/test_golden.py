@@ -10,7 +10,7 @@ from io import StringIO
 import pytest
 from inline_snapshot import snapshot
 
-from compactlab.reports.page.catalogue import FORMATS, render
+from compactlab.reports.page.page import FORMATS, render
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results

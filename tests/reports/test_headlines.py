@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.columns import TIMES
-from compactlab.reports.page.commands import why
+from compactlab.reports.page.brief import why
 from compactlab.reports.page.headlines import MUCH, headlines, waste
 from compactlab.reports.render.document import with_names
 from compactlab.reports.render.text import MINUS

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from compactlab.reports.page.catalogue import render
-from compactlab.reports.page.page import command
+from compactlab.reports.page.page import command, render
 from compactlab.reports.render.text import clean, code, harmless
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run

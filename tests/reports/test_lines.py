@@ -6,9 +6,8 @@ import json
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Comparison, comparisons
-from compactlab.reports.page.catalogue import render
-from compactlab.reports.page.page import page
-from compactlab.reports.page.picks import picks
+from compactlab.reports.page.headlines import picks
+from compactlab.reports.page.page import page, render
 from compactlab.reports.page.table import table
 from compactlab.sim.store.results import Results
 from tests.reports.conftest import ALONE, CUT, KEPT, SUMMED, make, store

@@ -23,10 +23,10 @@ from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.page.conversations import conversations, flags, pane, series
 from compactlab.reports.page.differences import differences
+from compactlab.reports.page.explorer import Compactions
 from compactlab.reports.page.figures import figures, telling
 from compactlab.reports.page.page import command, page, write
 from compactlab.reports.page.sections import chief, roles, section
-from compactlab.reports.page.views import Compactions
 from compactlab.reports.render.document import Cell, Column, Custom, Folded, Table, TableRow
 from compactlab.reports.render.html import in_script
 from compactlab.sim.metrics import METRICS

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from compactlab.reports.page.catalogue import render
+from compactlab.reports.page.page import render
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.tables import LAG_TABLE
 from tests.reports.conftest import KEPT, SUMMED, make

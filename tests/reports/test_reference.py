@@ -7,7 +7,7 @@ import pytest
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.page.brief import brief
-from compactlab.reports.page.picks import ROWS, picks, shown
+from compactlab.reports.page.headlines import ROWS, picks, shown
 from compactlab.sim.models.model import built_in
 from compactlab.sim.store.results import Results
 from compactlab.strategies.catalogue import STRATEGIES

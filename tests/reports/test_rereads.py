@@ -7,12 +7,12 @@ import json
 import pytest
 from inline_snapshot import snapshot
 
-from compactlab.reports.audit.avoidable import read_again
+from compactlab.reports.audit.causes import read_again
 from compactlab.reports.audit.compactions import WITHIN, Rereads, compactions_of
+from compactlab.sim.core.clients import looked_at
 from compactlab.sim.core.conversation import Compaction, Conversation, Event
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
-from compactlab.sim.core.reads import looked_at
 from compactlab.sim.models.model import Model, find_model
 from tests.reports.spoken import folded
 

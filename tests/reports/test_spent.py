@@ -15,17 +15,24 @@ from hypothesis import strategies as st
 from inline_snapshot import snapshot
 from msgspec import structs
 
-from compactlab.reports.bill.caveats import estimates, not_understood, of_models, skipped
-from compactlab.reports.bill.spent import (
+from compactlab.reports.bill import (
+    SPENT,
     Session,
     Spending,
     Spent,
+    Sums,
     day_of,
     each_once,
+    estimates,
+    not_understood,
+    of_models,
+    page,
     session_of,
+    skipped,
+    spending_data,
     spent,
+    sums,
 )
-from compactlab.reports.bill.sums import SPENT, Sums, page, spending_data, sums
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.render import html, terminal
 from compactlab.reports.render.document import with_names

@@ -6,9 +6,8 @@ from dataclasses import replace
 import pytest
 
 from compactlab.reports.analysis.advice import Advice
-from compactlab.reports.compare.match import within
-from compactlab.reports.compare.report import seen, statements_of
-from compactlab.reports.page.picks import picks
+from compactlab.reports.compare import seen, statements_of, within
+from compactlab.reports.page.headlines import picks
 from compactlab.reports.render.document import with_names
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run

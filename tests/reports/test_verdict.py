@@ -7,7 +7,7 @@ from inline_snapshot import snapshot
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.columns import marks
 from compactlab.reports.analysis.scope import scope
-from compactlab.reports.page.catalogue import render
+from compactlab.reports.page.page import render
 from compactlab.sim.store.results import Results
 from tests.reports.conftest import Make, Store
 from tests.reports.spoken import folded, legend, notes, only, tokens_and_money, verdict

@@ -15,13 +15,13 @@ from inline_snapshot import snapshot
 from compactlab.reports.explain import explanation
 from compactlab.reports.explain.compaction import View, in_lines, view_of
 from compactlab.reports.explain.explanation import Account, account
-from compactlab.reports.page.views import Compactions, size_of, views
+from compactlab.reports.page.explorer import Compactions, size_of, views
 from compactlab.reports.render import terminal
 from compactlab.reports.render.html import set_page
 from compactlab.reports.render.text import clean
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Message, Part, Source
-from compactlab.sim.diff.compaction_diff import STILL
+from compactlab.sim.diff import STILL
 from compactlab.sim.metrics import RunData
 from compactlab.sim.store.parquet import NO_ROWS, Rows
 from compactlab.sim.store.results import Results

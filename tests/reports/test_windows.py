@@ -9,7 +9,7 @@ from inline_snapshot import snapshot
 
 import compactlab
 from compactlab.reports.analysis.comparison import comparisons
-from compactlab.reports.analysis.windows import sweeps
+from compactlab.reports.analysis.scope import sweeps
 from compactlab.reports.page.brief import brief, brief_markdown
 from compactlab.reports.page.page import page
 from compactlab.reports.render.text import NONE

@@ -13,8 +13,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts.wording import Wording
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.store.run import Run
 from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.catalogue import find_strategy

@@ -7,10 +7,10 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.scenarios.engine.branches import Trunk, planned
 from compactlab.scenarios.engine.domain import Domain, Mix, words
 from compactlab.scenarios.engine.plan import PlannedFact, Planner
 from compactlab.scenarios.engine.profile import find_profile
+from compactlab.scenarios.engine.story import Trunk, planned
 from compactlab.scenarios.engine.world import Draft
 from compactlab.sim.core.message import Source
 from compactlab.sim.core.stream import stream

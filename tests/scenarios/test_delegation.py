@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from compactlab.scenarios.delegation import Delegation
+from compactlab.scenarios.plain import Delegation
+from compactlab.sim.core.clients import instruction_files
 from compactlab.sim.core.conversation import Conversation, Fact
-from compactlab.sim.core.instructions import instruction_files
 from compactlab.sim.facts.wording import Wording
 from tests.scenarios.made import FAMILIES, all_made, made, places, spans, stated
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from compactlab.reports.audit.compactions import compactions_of
-from compactlab.reports.explain.anatomy import anatomy
+from compactlab.reports.explain.explanation import anatomy
 from compactlab.scenarios.readers import native
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.scenarios.readers.pi import conversation_of
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import exchanges
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.strategies.controls import AsRecorded
 from tests.corpus.stories import stories_of

@@ -6,7 +6,7 @@ from collections import Counter
 from difflib import SequenceMatcher
 from itertools import pairwise
 
-from compactlab.scenarios.repetitions import Repetitions
+from compactlab.scenarios.rereading import Repetitions
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.facts.ledger import ledger_of
 from tests.scenarios.made import SEEDS, made, of_all_seeds, spans, stated

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from compactlab.scenarios.engine.phrases import POLARITY
+from compactlab.scenarios.engine.domain import POLARITY
 from compactlab.sim.core.conversation import Conversation, Fact
 from tests.scenarios.made import STORIES, all_made, stated
 from tests.scenarios.test_scenarios_facts import near

@@ -8,14 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.scenarios.rewinds import Rewinds
+from compactlab.scenarios.plain import Rewinds
 from compactlab.sim.core.conversation import Conversation, Fact, Rewind
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.stream import stream
 from compactlab.sim.facts.ledger import ledger_of, numbers
 from compactlab.sim.metrics import RunData, figures
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies.controls import KeepAll
 from tests.scenarios.made import made, of_all_seeds, stated
 from tests.sim.facts import told

@@ -11,7 +11,7 @@ from typing import get_args
 
 import pytest
 
-from compactlab.scenarios.engine.phrases import POLARITY, Family, Polarity, phrases, polarity_of
+from compactlab.scenarios.engine.domain import POLARITY, Family, Polarity, phrases, polarity_of
 from compactlab.sim.core.conversation import Conversation, Fact, FactType
 from compactlab.sim.facts.wording import Wording
 from compactlab.strategies import mechanisms, summarizers

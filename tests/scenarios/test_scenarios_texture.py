@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.scenarios.engine.domain import Lags, Mix
-from compactlab.scenarios.engine.phrases import POLARITY, phrases
+from compactlab.scenarios.engine.domain import POLARITY, Lags, Mix, phrases
 from compactlab.scenarios.engine.plan import PlannedFact, Planner
 from compactlab.scenarios.engine.profile import Breaks, Spread, find_profile
 from compactlab.scenarios.engine.world import Draft

@@ -9,14 +9,13 @@ from statistics import fmean
 import pytest
 
 from compactlab.scenarios.catalogue import find_scenario
-from compactlab.scenarios.high_floor import HighFloor
-from compactlab.scenarios.working_set import FILES, WorkingSet
+from compactlab.scenarios.plain import HighFloor
+from compactlab.scenarios.rereading import FILES, WorkingSet
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.metrics import METRICS, RunData
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.scenarios.made import SEEDS, made

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from compactlab.scenarios.tool_flood import LONGEST, ToolFlood
+from compactlab.scenarios.plain import LONGEST, ToolFlood
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.metrics import RunData, figures
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.gemini_cli import KEPT_CHARS
 from compactlab.strategies.openclaw.outputs import OffloadOutputs

@@ -14,7 +14,7 @@ from typing import Any
 
 import compactlab
 from compactlab.llm.asker import Asker
-from compactlab.request.plan import plan
+from compactlab.request.names import plan
 from compactlab.scenarios.readers import transcript
 from compactlab.sim.cache import POLICIES
 from compactlab.sim.experiment.shard import Shard, Task, forget

@@ -22,7 +22,7 @@ from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.controls import KeepAll
 from compactlab.strategies.summarizers.catalogue import find_summarizer
-from compactlab.strategies.summarizers.quoting import Lexrank
+from compactlab.strategies.summarizers.extractive import Lexrank
 from compactlab.strategies.windows import SlidingWindow
 
 OWN = {

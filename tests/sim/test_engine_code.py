@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import compactlab
-from compactlab.request.plan import plan
+from compactlab.request.names import plan
 from compactlab.sim.experiment.workers import ALONE
 from compactlab.sim.store import code
 from compactlab.sim.store.store import Store
@@ -41,7 +41,7 @@ def test_a_cell_executes_nothing_that_its_digests_do_not_cover(tmp_path: Path) -
     # Not because nothing was executed: most of the engine was, redaction too.
     engine = {str(path.relative_to(PACKAGE)) for path in code.reached([code.ENGINE]).values()}
     assert len(engine - set(told["executed"])) < len(engine) / 5
-    assert {"sim/cache/paged.py", "privacy/redactor.py"} <= set(told["executed"])
+    assert {"sim/cache/prefixes.py", "privacy/redactor.py"} <= set(told["executed"])
 
 
 def test_what_only_looks_at_stores_or_runs_experiments_is_no_part_of_it() -> None:
@@ -52,7 +52,7 @@ def test_what_only_looks_at_stores_or_runs_experiments_is_no_part_of_it() -> Non
         for name in engine
         if name.startswith(("sim.experiment.", "sim.store."))
     }
-    assert not {"reports", "reports.audit", "reports.score", "testing", "cli"} & rooms
+    assert not {"reports", "reports.audit", "reports.page", "testing", "cli"} & rooms
     assert not {"merge", "results", "store", "sweep", "workers"} & experiment
     assert {"privacy", "sim.cache", "sim.facts", "sim.metrics", "sim.models", "sim.replay"} <= rooms
     assert {"parquet", "run", "shard", "tables"} <= experiment
@@ -158,7 +158,7 @@ def numbered(text: str) -> str:
     [
         ("sim/cache/anthropic.py", commented),
         ("sim/cache/anthropic.py", redocumented),
-        ("sim/metrics/recency.py", redocumented),
+        ("sim/metrics/context.py", redocumented),
         ("sim/models/models.toml", commented),
         ("reports/audit/diagnosis.py", commented),
         ("reports/audit/diagnosis.py", numbered),

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 from inline_snapshot import snapshot
 
-from compactlab.request.names import check_specs, planned_strategy
-from compactlab.request.plan import plan
+from compactlab.request.names import check_specs, plan, planned_strategy
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.foreign import Foreign, kind_of, loaded

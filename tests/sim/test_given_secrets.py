@@ -7,7 +7,7 @@ import json
 import pytest
 
 from compactlab.privacy import Redactor
-from compactlab.privacy.finding import findings
+from compactlab.privacy.redactor import findings
 
 NAMED = "[redacted Secret Keyword 1]"
 BASIC = "[redacted Basic Auth Credentials 1]"

@@ -8,12 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from compactlab.sim.cache import Anthropic
-from compactlab.sim.cache.lineage import Lineage, Place
-from compactlab.sim.cache.prompt import Prompt
+from compactlab.sim.cache.prompt import Lineage, Place, Prompt
 from compactlab.sim.core.view import View
 from compactlab.sim.metrics.run_data import dead_writes
-from compactlab.sim.replay.meter import Meter
-from compactlab.sim.replay.trace import SideCall
+from compactlab.sim.replay.trace import Meter, SideCall
 from tests.sim.drawn import GAP, QUICK, Request, model_under, requests, sized, text, views
 from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
 

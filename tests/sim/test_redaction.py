@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from compactlab.privacy import Redactor
-from compactlab.privacy.finding import findings
+from compactlab.privacy.redactor import findings
 from compactlab.sim.core.message import Message, verbatim
 
 # Put together here, so that nobody who looks for secrets finds any in this file.

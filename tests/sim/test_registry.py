@@ -14,7 +14,7 @@ from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.scenarios.readers import pi
 from compactlab.scenarios.readers.transcript import READERS
 from compactlab.sim.cache import POLICIES
-from compactlab.sim.cache.paged import Paged
+from compactlab.sim.cache.prefixes import Paged
 from compactlab.sim.core import registry
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError, UsageError
@@ -23,7 +23,7 @@ from compactlab.sim.models.model import find_model
 from compactlab.strategies import SlidingWindow
 from compactlab.strategies.catalogue import STRATEGIES, find_strategy
 from compactlab.strategies.summarizers.catalogue import SUMMARIZERS, find_summarizer
-from compactlab.strategies.summarizers.quoting import Lead
+from compactlab.strategies.summarizers.extractive import Lead
 
 # What a package brings of each kind, a built-in name, what is nearly one, and what it means.
 KINDS: list[tuple[registry.Registry[Any], Any, str, str, str]] = [

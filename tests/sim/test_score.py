@@ -10,7 +10,7 @@ import pytest
 from inline_snapshot import snapshot
 
 import compactlab
-from compactlab.reports.score.score import Score, spoken
+from compactlab.reports.score import Score, spoken
 from compactlab.sim.core.conversation import Conversation, Fact, Need, Rewind
 from compactlab.sim.core.errors import InputError, UsageError
 from compactlab.sim.core.message import Call, Message, Part, Role, Source, verbatim

@@ -12,11 +12,10 @@ import compactlab
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation, Fact
 from compactlab.sim.core.message import Message, Source
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.trace import Trace
 from compactlab.strategies.catalogue import find_strategy
-from compactlab.strategies.summarizers.quoting import Lexrank
+from compactlab.strategies.summarizers.extractive import Lexrank
 
 
 @cache

@@ -9,8 +9,7 @@ import pytest
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Call, Message, Part, Source, verbatim
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.summarize import Remembering, Summarizer, SummaryRequest
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer

@@ -17,10 +17,8 @@ from compactlab.sim.core.message import Call, Message, Part, Usage, verbatim
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import Catalogue, built_in
-from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
-from compactlab.sim.replay.state import State
+from compactlab.sim.replay.host import Host, State
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.sim.replay.trace import Trace

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.metrics import measure
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies.catalogue import find_strategy
 
 SUMMARISING = (

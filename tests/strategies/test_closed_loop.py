@@ -9,9 +9,8 @@ import pytest
 from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.metrics import RunData, figures
-from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import ClosedLoop
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer

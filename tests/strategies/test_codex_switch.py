@@ -12,8 +12,7 @@ import pytest
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Call, Message
 from compactlab.sim.models.model import find_model
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.codex import comp_hash

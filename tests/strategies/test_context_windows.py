@@ -13,9 +13,8 @@ from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import RunData
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import ClosedLoop
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.summarize import Written
 from compactlab.strategies import ContextWindows
 from compactlab.strategies.catalogue import find_strategy

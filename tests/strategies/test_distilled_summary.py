@@ -13,7 +13,7 @@ from inline_snapshot import snapshot
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.message import Message, Part, Source, Usage
 from compactlab.sim.core.view import Phase
-from compactlab.sim.replay.state import Compacted
+from compactlab.sim.replay.host import Compacted
 from compactlab.sim.replay.strategy import Pipeline
 from compactlab.sim.replay.summarize import SummaryRequest, TurnRequest, Written
 from compactlab.sim.replay.trace import Trace

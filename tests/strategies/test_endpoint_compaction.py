@@ -11,10 +11,8 @@ from compactlab.api import run
 from compactlab.sim.core.message import Message, Part, Usage, verbatim
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import catalogue, find_model
-from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
-from compactlab.sim.replay.state import State
+from compactlab.sim.replay.host import Host, State
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies import Codex, EndpointCompaction
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.codex import approx_tokens, counted_tokens, limit_of, newest_words

@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from compactlab.sim.core.message import Usage
 from compactlab.sim.core.view import Phase
 from compactlab.sim.models.model import Catalogue, catalogue
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies import FullSummary, IdleCompaction
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.idle_compaction import Odds, Sizes, expected_saving, odds_of

@@ -10,8 +10,7 @@ from compactlab.sim.core.notes import Folder
 from compactlab.sim.metrics import measure
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies.openclaw.outputs import OffloadOutputs
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.lines import refusal

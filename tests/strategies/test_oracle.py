@@ -13,8 +13,7 @@ from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.message import Call, Message, Source, verbatim
 from compactlab.sim.metrics.continuity import forward_need
 from compactlab.sim.metrics.run_data import RunData
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies import KeepAll, Oracle, TaskEnd
 from compactlab.strategies.catalogue import find_strategy
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from compactlab.sim.core.errors import UsageError
+from compactlab.sim.metrics.context import structural_validity
 from compactlab.sim.metrics.run_data import RunData
-from compactlab.sim.metrics.structure import structural_validity
 from compactlab.strategies import ServerCompaction
 from compactlab.strategies.catalogue import find_strategy
 

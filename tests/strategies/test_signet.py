@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from compactlab.sim.metrics import METRICS, RunData
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from tests.scenarios.made import made

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies import SummaryBehind
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.strategies.summary_behind import whole_front

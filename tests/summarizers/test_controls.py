@@ -13,8 +13,7 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts.wording import Wording
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.summarize import Matched, Summarizer, SummaryRequest
 from compactlab.sim.replay.trace import Trace
 from compactlab.sim.store.run import Run

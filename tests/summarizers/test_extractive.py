@@ -15,9 +15,17 @@ from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.core.tokens import chars4
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.summarizers.catalogue import find_summarizer
-from compactlab.strategies.summarizers.extractive import Cosines, Extractive, Sized
-from compactlab.strategies.summarizers.quoting import Centroid, Lead, Random, Salience, Tail
-from compactlab.strategies.summarizers.units import Unit, distinct, units_of
+from compactlab.strategies.summarizers.extractive import (
+    Centroid,
+    Cosines,
+    Extractive,
+    Lead,
+    Random,
+    Salience,
+    Sized,
+    Tail,
+)
+from compactlab.strategies.summarizers.writer import Unit, distinct, units_of
 from tests.told import said
 
 NOUNS = ("ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen")

@@ -13,7 +13,7 @@ from compactlab.sim.core.message import Message, Part, PartType, Source, verbati
 from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.core.tokens import Tokenizer, chars4
 from compactlab.sim.replay.summarize import SummaryRequest
-from compactlab.strategies.summarizers.quoting import Lexrank
+from compactlab.strategies.summarizers.extractive import Lexrank
 from tests.told import said
 
 o200k = Tokenizer("o200k_base", 1.3).text

@@ -11,11 +11,11 @@ import pytest
 from inline_snapshot import snapshot
 
 from compactlab.api import explain, run
-from compactlab.request.plan import plan
+from compactlab.request.names import plan
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.experiment.foreign import ForeignSummarizer
 from compactlab.strategies.summarizers.catalogue import find_summarizer, known_summarizer
-from compactlab.strategies.summarizers.quoting import Lead
+from compactlab.strategies.summarizers.extractive import Lead
 from tests.lines import refusal
 
 OWN = """

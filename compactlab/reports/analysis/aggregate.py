@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from compactlab.reports.analysis.calls import MISSED, Calls, changed
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.metrics.lag import LAGS
+from compactlab.sim.metrics.memory import LAGS
 from compactlab.sim.metrics.metric import Aggregation
 from compactlab.sim.store.parquet import NO_ROWS
 from compactlab.sim.store.results import StoredMetrics

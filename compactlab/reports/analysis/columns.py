@@ -36,7 +36,6 @@ class FigureColumn:
         return " ".join(word for word in (self.title, unit, ARROWS[self.better]) if word)
 
     def cell(self, figures: Mapping[str, float | None]) -> str:
-        """The formatted figure."""
         return show(figures.get(self.key), self.unit)
 
 

@@ -13,13 +13,12 @@ from statistics import fmean
 import numpy as np
 
 from compactlab.reports.analysis.aggregate import acted, digest_of, figures_of, memory_of, replays
-from compactlab.reports.analysis.calls import models
-from compactlab.reports.analysis.distance import distance_of
+from compactlab.reports.analysis.calls import distance_of, models
 from compactlab.reports.analysis.trade_off import front
 from compactlab.reports.render.text import clean
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.metrics import METRICS
-from compactlab.sim.metrics.lag import LONG
+from compactlab.sim.metrics.memory import LONG
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
@@ -101,7 +100,6 @@ class Row:
 
     @property
     def control(self) -> bool:
-        """Whether it is a control, or a pipeline with one."""
         return not NULLS.isdisjoint(_name(part) for part in self.spec.split(" + "))
 
     @property

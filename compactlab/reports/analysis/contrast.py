@@ -180,7 +180,6 @@ def _pulls(ours: Quotient, theirs: Quotient) -> Floats:
 
 
 def _medians(pairs: Pairs) -> list[Estimation]:
-    """Medians of the differences."""
     estimates = []
     for own, both in zip(pairs.differences, pairs.both, strict=True):
         values = own[both]

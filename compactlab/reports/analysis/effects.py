@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from compactlab.reports.analysis.calls import same_sizes
+from compactlab.reports.analysis.calls import same_sizes, window_of
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.analysis.distance import window_of
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.spec import parse_spec
 from compactlab.sim.replay.strategy import CAP

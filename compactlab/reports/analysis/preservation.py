@@ -76,7 +76,6 @@ class Preservation:
         return len(self.missed())
 
     def recall(self, writer: str = OWN) -> Share | None:
-        """Recall with a summariser."""
         return _share(1 - self.missed(writer))
 
     @property

@@ -6,9 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime
 
 from compactlab.reports.analysis.aggregate import replays
-from compactlab.reports.analysis.calls import column, models
-from compactlab.reports.analysis.comparison import Comparison
-from compactlab.reports.analysis.distance import window_of
+from compactlab.reports.analysis.calls import column, models, window_of
+from compactlab.reports.analysis.comparison import Comparison, Row
 from compactlab.reports.render.text import capitalised, clean, counted, listed
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.store.run import Run
@@ -103,3 +102,40 @@ def named_by_id(run: Run) -> str:
     """A conversation's id, format and number of the replay."""
     name = clean(run.conversation) or "(no name)"
     return f"{name} ({clean(run.scenario)}{f', seed {run.seed}' if run.seed else ''})"
+
+
+Sweep = Sequence[Comparison]
+"""Comparisons that differ in the window alone, the smallest window first."""
+
+
+def sweeps(compared: Sequence[Comparison]) -> list[Sweep]:
+    """The comparisons by model and summariser, where there are several windows."""
+    groups: dict[tuple[str, str], list[Comparison]] = {}
+    for each in compared:
+        groups.setdefault((each.model, each.summarizer), []).append(each)
+    several = (sorted(group, key=size_of) for group in groups.values())
+    return [group for group in several if len(group) > 1 and any(each.rows for each in group)]
+
+
+def size_of(comparison: Comparison) -> int:
+    """The window in tokens; of several models, the largest."""
+    used = comparison.models or {comparison.model: 0}
+    return max(window_of(each, comparison.window, comparison.catalogue) for each in used)
+
+
+def short(tokens: int) -> str:
+    """A number of tokens as the name of a window.
+
+    Examples
+    --------
+    >>> short(40_000), short(40_500)
+    ('40k', '40,500')
+    """
+    return f"{tokens // 1000}k" if tokens and tokens % 1000 == 0 else f"{tokens:,}"
+
+
+def strategies(sweep: Sweep) -> list[Row]:
+    """Each strategy once, without bounds; the cheapest under the largest window first."""
+    by_spec = {row.spec: row for each in reversed(sweep) for row in reversed(each.strategies)}
+    ranked = [row.spec for each in reversed(sweep) for row in each.strategies]
+    return [by_spec[spec] for spec in dict.fromkeys(ranked)]

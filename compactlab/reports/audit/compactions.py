@@ -8,10 +8,10 @@ from math import fsum
 from typing import NamedTuple
 
 from compactlab.reports.render.fields import hidden
+from compactlab.sim.core.clients import looked_at
 from compactlab.sim.core.conversation import Compaction, Conversation
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, Usage
-from compactlab.sim.core.reads import looked_at
 from compactlab.sim.core.tokens import chars4
 from compactlab.sim.models.model import Model
 from compactlab.sim.models.pricing import prices_of

@@ -3,23 +3,110 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import fsum
 from typing import Any
 
-from compactlab.reports.audit.audit import Audited, name_by_pattern, sessions_of
-from compactlab.reports.audit.bill import BillForecast, forecast_bill
-from compactlab.reports.audit.churning import churn_of, losses_of
-from compactlab.reports.audit.compactions import Rereads
-from compactlab.reports.audit.diagnosis import Finding
-from compactlab.reports.audit.tally import Pair, Rebuilds, Tally
-from compactlab.reports.bill.spent import Spending
-from compactlab.reports.bill.sums import Sums
-from compactlab.sim.core.conversation import PassedOver
+from compactlab.reports.audit.churning import (
+    BillForecast,
+    Session,
+    churn_of,
+    forecast_bill,
+    losses_of,
+)
+from compactlab.reports.audit.compactions import Logged, Rereads, compactions_of, flush_turns
+from compactlab.reports.audit.diagnosis import Finding, by_pattern, diagnose
+from compactlab.reports.audit.forecast import forecasts
+from compactlab.reports.audit.tally import Pair, Rebuilds, Tally, tally
+from compactlab.reports.bill import Spending, Sums
+from compactlab.sim.core.conversation import Conversation, PassedOver
+from compactlab.sim.models.model import Model, find_model
 from compactlab.sim.replay.client import Churn
-from compactlab.sim.replay.recorded_bill import ANSWER
+from compactlab.sim.replay.recording import ANSWER
+
+
+@dataclass(frozen=True)
+class Audited:
+    """The audit of one recording."""
+
+    findings: Session
+    recorded: Tally
+    repeated: int = 0  # calls that another recording contains, too
+    compactions: tuple[Logged, ...] = ()
+    flushes: tuple[tuple[str, ...], ...] = ()  # of each turn of a memory flush its answers
+
+    @property
+    def client(self) -> str:
+        """The format of its log."""
+        return self.recorded.client
+
+    @property
+    def rereads(self) -> Rereads:
+        """Files that were read again after its compactions."""
+        return sum((each.rereads for each in self.compactions), Rereads())
+
+    @property
+    def answers(self) -> set[str]:
+        """Ids of the answers of its calls."""
+        return {finding.forecast.exchange.answer.id for finding in self.findings}
+
+    def bare(self) -> Audited:
+        """A copy without texts, which needs little memory."""
+        return replace(self, findings=tuple(finding.bare() for finding in self.findings))
+
+    def only(self, answers: Collection[str], since: float = 0.0) -> Audited | None:
+        """The audit of some calls only, by the ids of their answers; None if it has none of them.
+
+        Compactions since a time stay if the answer after them does.
+        """
+        findings = [f for f in self.findings if f.forecast.exchange.answer.id in answers]
+        late = sum(finding.forecast.exchange.time >= since for finding in self.findings)
+        if not findings:
+            return None
+        compactions = tuple(
+            each
+            for each in self.compactions
+            if each.time >= since and (not each.answer or each.answer in answers)
+        )
+        sums = tally(self.recorded.name, self.client, findings)
+        return replace(
+            self,
+            findings=findings,
+            recorded=sums,
+            repeated=late - len(findings),
+            compactions=compactions,
+            flushes=tuple(turn for turn in self.flushes if set(turn) & set(answers)),
+        )
+
+
+def audit(conversation: Conversation, find: Callable[[str], Model] = find_model) -> Audited | None:
+    """Compare the model with one recording; None if no call can be forecast."""
+    findings = list(diagnose(forecasts(conversation, find)))
+    if not findings:
+        return None
+    sums = tally(conversation.id, conversation.format, findings)
+    compactions = tuple(compactions_of(conversation, find))
+    return Audited(findings, sums, 0, compactions, flush_turns(conversation))
+
+
+def name_by_pattern(audits: Iterable[Audited]) -> list[Audited]:
+    """Name the causes that only all sessions of a client together show; see :func:`by_pattern`."""
+    audits = list(audits)
+    for client in {each.client for each in audits}:
+        own = [index for index, each in enumerate(audits) if each.client == client]
+        named = iter(by_pattern([f for index in own for f in audits[index].findings]))
+        for index in own:
+            findings = tuple(next(named) for _ in audits[index].findings)
+            audits[index] = replace(audits[index], findings=findings)
+    return audits
+
+
+def sessions_of(client: str, audits: Sequence[Audited]) -> list[Session]:
+    """The sessions of one client."""
+    return [each.findings for each in audits if each.client == client]
+
 
 # With fewer sessions the probability of losses is unknown: most sessions have none.
 ENOUGH = 5
@@ -52,7 +139,6 @@ class AuditedFile:
 
     @property
     def name(self) -> str:
-        """The name of the session."""
         return self.audited.recorded.name
 
 
@@ -92,7 +178,6 @@ class Ledger:
         return tuple(client for client, _ in counts.most_common())
 
     def of_client(self, client: str) -> tuple[AuditedFile, ...]:
-        """The sessions of one client; of all for ""."""
         return tuple(each for each in self.entries if client in ("", each.audited.client))
 
     @cached_property
@@ -131,7 +216,6 @@ class Ledger:
 
     @cached_property
     def churns(self) -> dict[str, Churn]:
-        """The churn of each client."""
         audits = [entry.audited for entry in self.entries]
         return {client: churn_of(client, sessions_of(client, audits)) for client in self.clients}
 
@@ -156,7 +240,6 @@ class Ledger:
         return bills
 
     def bill(self, entry: AuditedFile) -> BillForecast | None:
-        """The forecast bill of a session."""
         return self.bills.get((entry.file, entry.name))
 
 

@@ -8,8 +8,8 @@ from heapq import nlargest
 from math import fsum
 from typing import Any
 
-from compactlab.reports.audit.bill import BillForecast
 from compactlab.reports.audit.causes import GROUNDS, READ, Share, look, read_cost, shares
+from compactlab.reports.audit.churning import BillForecast
 from compactlab.reports.audit.diagnosis import Finding
 from compactlab.reports.audit.ledger import AuditedFile, Ledger, client_name, merge
 from compactlab.reports.audit.tally import Pair, Tally, input_costs

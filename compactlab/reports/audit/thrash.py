@@ -39,7 +39,6 @@ class Thrash:
 
     @property
     def compactions(self) -> list[Logged]:
-        """All compactions."""
         return [each for session in self.sessions for each in session]
 
     @property
@@ -107,7 +106,6 @@ class Thrash:
 
     @property
     def wait(self) -> float | None:
-        """The median wait."""
         return _middle(self.waits) if self.waits else None
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Case, Comparison, Row, case_of, comparisons
-from compactlab.reports.analysis.scope import scope, title_of, told_apart
-from compactlab.reports.analysis.windows import sweeps
+from compactlab.reports.analysis.scope import scope, sweeps, title_of, told_apart
 from compactlab.reports.charts.catalogue import CHARTS, NAMES, kinds_of, short_names, stem
 from compactlab.reports.charts.chart import USUAL, Chart, Look
 from compactlab.reports.charts.drawing import own_specs, strategy_colours

@@ -14,7 +14,7 @@ from compactlab.reports.analysis.bootstrap import row_interval
 from compactlab.reports.analysis.calls import bills
 from compactlab.reports.analysis.columns import recall_head
 from compactlab.reports.analysis.comparison import Comparison, Row
-from compactlab.reports.analysis.windows import Sweep, short, size_of, strategies
+from compactlab.reports.analysis.scope import Sweep, short, size_of, strategies
 from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import canvas, tip, width_of
 from compactlab.reports.charts.kit import (
@@ -35,7 +35,7 @@ from compactlab.reports.charts.kit import (
 from compactlab.reports.charts.names import End, name_ends, width_of_ends
 from compactlab.reports.charts.palette import LINES, light
 from compactlab.reports.render.text import counted
-from compactlab.sim.metrics.lag import LAGS
+from compactlab.sim.metrics.memory import LAGS
 from compactlab.sim.store.run import Run
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from itertools import groupby
 from operator import add
 
 from compactlab.reports.render.text import clean, counted, lag_from, listed, shorten, show
-from compactlab.sim.diff.compaction_diff import STILL, ends
-from compactlab.sim.metrics.lag import LAGS
+from compactlab.sim.diff import STILL, ends
+from compactlab.sim.metrics.memory import LAGS
 from compactlab.sim.store.parquet import NO_ROWS, Rows
 from compactlab.sim.store.run import Run
 

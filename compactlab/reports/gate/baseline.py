@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
 
+from compactlab.reports.analysis.calls import distance_of
 from compactlab.reports.analysis.comparison import RECALL, Case
-from compactlab.reports.analysis.distance import distance_of
 from compactlab.reports.gate.record import (
     BESIDE,
     HEADLINE,
@@ -216,7 +216,6 @@ class Baseline:
 
     @property
     def failed(self) -> list[tuple[Subject, Record]]:
-        """The runs that failed."""
         every = ((subject, r) for subject, held in self.records.items() for r in held.values())
         return [(subject, record) for subject, record in every if record.failed]
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from compactlab.reports.analysis.aggregate import figures_of
+from compactlab.reports.analysis.calls import distance_of
 from compactlab.reports.analysis.comparison import RECALL
-from compactlab.reports.analysis.distance import distance_of
 from compactlab.reports.gate.baseline import Baseline
 from compactlab.reports.gate.gate import Successors, other_provenance
 from compactlab.reports.gate.record import NEED, Record, Subject

@@ -16,10 +16,9 @@ from compactlab.reports.gate.baseline import (
     other_figures,
 )
 from compactlab.reports.gate.judging import Judge, Side
-from compactlab.reports.gate.lost import Misses, is_memory, misses
 from compactlab.reports.gate.record import Record, Subject, brief, some
 from compactlab.reports.gate.rules import Demand, Outcome, bare, same_kind, unchanged
-from compactlab.reports.gate.verdict import Finding, Verdict, in_order
+from compactlab.reports.gate.verdict import Finding, Misses, Verdict, in_order, is_memory, misses
 from compactlab.reports.render.text import clean, counted, shorten
 from compactlab.sim.store.results import Results
 

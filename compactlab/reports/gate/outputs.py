@@ -9,10 +9,9 @@ from functools import partial
 from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from compactlab.reports.gate.lost import Misses
 from compactlab.reports.gate.record import brief
 from compactlab.reports.gate.rules import ANY, Outcome, Rule, same
-from compactlab.reports.gate.verdict import Finding, Move, Span, Verdict, in_order
+from compactlab.reports.gate.verdict import Finding, Misses, Move, Span, Verdict, in_order
 from compactlab.reports.render.document import (
     Block,
     Code,

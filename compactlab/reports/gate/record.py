@@ -69,7 +69,6 @@ class Record:
 
     @property
     def case(self) -> Case:
-        """The case of the run."""
         return self.scenario, self.conversation, self.seed
 
     def value(self, metric: str, type: str = "") -> float | None:

@@ -61,7 +61,6 @@ class Judgement:
 
     @property
     def holds(self) -> bool:
-        """Whether it is a pass."""
         return self.outcome is Outcome.HOLDS
 
 
@@ -132,12 +131,10 @@ class Rule:
 
     @property
     def upper(self) -> bool:
-        """Whether it is an upper limit."""
         return self.sign in ("+", "<=", "<", "==")
 
     @property
     def lower(self) -> bool:
-        """Whether it is a lower limit."""
         return self.sign in ("-", ">=", ">", "==")
 
     @property

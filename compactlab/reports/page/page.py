@@ -4,31 +4,33 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from compactlab.reports.analysis.advice import agreement
 from compactlab.reports.analysis.comparison import Comparison, comparisons
-from compactlab.reports.analysis.scope import model_names, told_apart, window
-from compactlab.reports.analysis.windows import sweeps
+from compactlab.reports.analysis.effects import caps, without_effect
+from compactlab.reports.analysis.scope import model_names, sweeps, told_apart, window
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.gallery import drawings
 from compactlab.reports.charts.palette import COLOURS
-from compactlab.reports.page import windows
-from compactlab.reports.page.commands import command, recordings, specs
+from compactlab.reports.page.brief import command, recordings, specs, sweep_table, sweep_title
 from compactlab.reports.page.conversations import BUDGET, must_be_there
-from compactlab.reports.page.notes import (
+from compactlab.reports.page.figures import preserved_data
+from compactlab.reports.page.sections import drawing, section
+from compactlab.reports.page.table import (
     NOTHING,
     failures,
     faults,
     legend,
+    markdown,
     passed_over,
     summaries,
+    table,
     unfinished,
 )
-from compactlab.reports.page.sections import drawing, section
 from compactlab.reports.render import html
 from compactlab.reports.render.document import (
     Block,
@@ -43,9 +45,13 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import capitalised, clean, counted
+from compactlab.reports.render.fields import write_csv
+from compactlab.reports.render.text import capitalised, clean, counted, plain
+from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.files import replace_file
+from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
+from compactlab.sim.store.run import IDENTITY, Run
 
 # The origin of the results, and how to reproduce them.
 
@@ -194,8 +200,8 @@ def _across(compared: Sequence[Comparison], colours: Mapping[str, str]) -> Itera
         yield sentences([_NO_PAIR], "important", bullets=False)
     given = {"compared": compared, "colours": colours}
     for number, sweep in enumerate(sweeps(compared), 1):
-        yield Heading(capitalised(windows.title(sweep)), 3)
-        yield windows.table(sweep, colours)
+        yield Heading(capitalised(sweep_title(sweep)), 3)
+        yield sweep_table(sweep, colours)
         yield from map(drawing, drawings("windows", {**given, "sweep": sweep}, "", f"{number}"))
     yield from map(drawing, drawings("results", given))
 
@@ -242,3 +248,102 @@ def _origins(results: Results) -> Iterator[Block]:
     rest = [f"and {more:,} more, which `compactlab report --format csv` names"] if more > 0 else []
     listing = (table, sentences(rest, "quiet", bullets=False)) if rest else (table,)
     yield Folded("Conversations and their digests", listing)
+
+
+# CSV: one row per run, at full precision.
+
+# Columns that identify a run, and its outcome.
+TEXTS = ("label", "digest", "loop", "labels", "status", "error")
+
+
+def as_csv(results: Results) -> str:
+    """Write one row per run: its identity, status, error and all metrics.
+
+    Texts may come from untrusted file names. Texts that a spreadsheet would read as formulas get an
+    apostrophe, and invisible characters become replacement characters. Ids are exact in the JSON
+    only.
+    """
+    names = (*IDENTITY, *TEXTS)
+    rows = (
+        [*(getattr(run, name) for name in names), *(plain(run.metrics.get(m)) for m in METRICS)]
+        for run in results.runs
+    )
+    return write_csv([[*names, *METRICS], *rows])
+
+
+# JSON: the contents of a store, without its calls.
+
+
+def as_json(results: Results) -> str:
+    """Write all runs and the meanings of their figures as strict JSON in ASCII.
+
+    Texts are exact. Missing values and NaN are null.
+    """
+    metrics = {
+        name: {"unit": metric.unit, "better": metric.better, "meaning": metric.meaning}
+        for name, metric in METRICS.items()
+    }
+    compared = comparisons(results)
+    data = {
+        "metrics": metrics,
+        "memory": [preserved_data(comparison) for comparison in compared],
+        "parameters": [_parameters(comparison) for comparison in compared],
+        "passed_over": {
+            run.conversation: run.passed_over for run in results.runs if run.passed_over
+        },
+        "runs": [_run(run) for run in results.runs],
+        "bounds": [_run(run) for run in results.bounds],
+    }
+    return json.dumps(data, indent=2, allow_nan=False)
+
+
+def _parameters(comparison: Comparison) -> dict[str, Any]:
+    """Parameters without effect, and defaults that a narrowed window reduced."""
+    model, window, summarizer = comparison.kind
+    return {
+        "model": model,
+        "window": window,
+        "summarizer": summarizer,
+        "without_effect": [
+            {
+                "strategies": [row.spec for row in each.rows],
+                "parameters": list(each.parameters),
+                "why": "0 compactions" if each.idle else "the same runs",
+            }
+            for each in without_effect(comparison)
+        ],
+        "capped": [
+            {
+                "strategies": [row.spec for row in each.rows],
+                "what": each.what,
+                "tokens": each.tokens,
+                "counts_as": each.counts,
+            }
+            for each in caps(comparison)
+        ],
+    }
+
+
+def _run(run: Run) -> dict[str, Any]:
+    return {
+        **{name: getattr(run, name) for name in (*IDENTITY, *TEXTS)},
+        "metrics": {name: plain(run.metrics.get(name)) for name in METRICS},
+    }
+
+
+_REPORTS: dict[str, Callable[[Results], str]] = {
+    "table": table,
+    "md": markdown,
+    "csv": as_csv,
+    "json": as_json,
+    "html": page,
+}
+
+FORMATS = tuple(_REPORTS)
+
+
+def render(results: Results, format: str) -> str:
+    """Render results in a format."""
+    if format not in _REPORTS:
+        raise UsageError(unknown("format", format, FORMATS))
+    return _REPORTS[format](results)

@@ -15,7 +15,6 @@ from compactlab.reports.charts.drawing import own_specs
 from compactlab.reports.charts.gallery import ROWS, drawn, gallery
 from compactlab.reports.charts.palette import cause_colours
 from compactlab.reports.charts.stacked import ordered
-from compactlab.reports.page.bounds import bounds
 from compactlab.reports.page.brief import deciding
 from compactlab.reports.page.brief import legend as legend_of
 from compactlab.reports.page.conversations import (
@@ -26,16 +25,12 @@ from compactlab.reports.page.conversations import (
     table_of,
 )
 from compactlab.reports.page.differences import differences, few
-from compactlab.reports.page.explorer import explorer
-from compactlab.reports.page.figures import figures, head_of, telling
-from compactlab.reports.page.headlines import Headline, headlines
-from compactlab.reports.page.notes import notes
-from compactlab.reports.page.picks import shown
-from compactlab.reports.page.preserved import preserved
+from compactlab.reports.page.explorer import BUDGET as ROOM
+from compactlab.reports.page.explorer import Compactions, explorer, views
+from compactlab.reports.page.figures import figures, head_of, preserved, telling
+from compactlab.reports.page.headlines import Headline, bounds, headlines, shown
+from compactlab.reports.page.table import notes
 from compactlab.reports.page.verdict import certainty, reasons
-from compactlab.reports.page.views import BUDGET as ROOM
-from compactlab.reports.page.views import Compactions, views
-from compactlab.reports.render import csv
 from compactlab.reports.render.document import (
     Block,
     Cell,
@@ -50,6 +45,7 @@ from compactlab.reports.render.document import (
     sentences,
 )
 from compactlab.reports.render.document import Chart as Drawing
+from compactlab.reports.render.fields import write_csv
 from compactlab.reports.render.html import short
 from compactlab.reports.render.text import MINUS, capitalised, clean, counted
 from compactlab.sim.cache.causes import CAUSES
@@ -257,7 +253,7 @@ def drawing(chart: Chart) -> Drawing:
     cells = ([short(c) if isinstance(c, float) else c for c in row] for row in values)
     return Drawing(
         chart.title, markup, chart.caption, chart.kind, narrow=narrow, anchor=chart.name,
-        values=csv.write(cells),
+        values=write_csv(cells),
     )  # fmt: skip
 
 
@@ -268,7 +264,6 @@ def _strategies(
     anchor: str,
     legend: Sequence[str],
 ) -> Iterator[Block]:
-    """The table of all strategies, and its legend."""
     shown, left_out = telling(columns(comparison), comparison)
     empty = f"Columns without figures for most strategies are left out: {', '.join(left_out)}. "
     missing = [f"{empty}CSV and JSON have them."] if left_out else []

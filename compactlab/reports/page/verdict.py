@@ -14,8 +14,7 @@ from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Ro
 from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.analysis.significance import ALPHA
 from compactlab.reports.analysis.strength import cost_needs, spread, strength, sure, times
-from compactlab.reports.page.bounds import window_on
-from compactlab.reports.page.headlines import headlines, offer, price
+from compactlab.reports.page.headlines import headlines, offer, price, window_on
 from compactlab.reports.render.document import name
 from compactlab.reports.render.text import counted, dollars, enumerated, listed, show
 from compactlab.sim.store.run import Run

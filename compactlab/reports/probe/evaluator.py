@@ -16,8 +16,7 @@ from typing import Any, Protocol
 import msgspec
 
 from compactlab.llm.endpoint import Reply
-from compactlab.llm.recorded import Tokens
-from compactlab.llm.request import Request
+from compactlab.llm.recorded import Request, Tokens
 from compactlab.privacy import Redactor
 from compactlab.reports.probe.reader import PromptDraws, Reader
 from compactlab.reports.render.document import (
@@ -89,7 +88,6 @@ class Samples:
 
     @property
     def lines(self) -> bytes:
-        """All samples as JSON Lines."""
         return msgspec.json.Encoder().encode_lines(self.by_id.values())
 
 
@@ -240,7 +238,6 @@ class Log:
                     yield sample, request
 
     def scored(self, probes: Iterable[Probed]) -> list[Scored]:
-        """The scores of some probes."""
         return [
             Scored(probe.conversation, probe.strategy, probe.about, condition, scorer, value)
             for probe in probes

@@ -11,8 +11,7 @@ import msgspec
 
 from compactlab.llm.asker import Asker
 from compactlab.llm.endpoint import Endpoint
-from compactlab.llm.recorded import Answer
-from compactlab.llm.request import Request, turns_of
+from compactlab.llm.recorded import Answer, Request, turns_of
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.tokens import Tokenizer

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import csv
 import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from io import StringIO
 from typing import Any
 
 import msgspec
 
-from compactlab.reports.render import csv
 from compactlab.reports.render.document import Column, Table, name, rows
-from compactlab.reports.render.text import NONE, plain, show
+from compactlab.reports.render.text import NONE, harmless, plain, show
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,6 @@ class Field:
     group: str = ""
 
     def of(self, row: Any) -> Any:
-        """Its value in a row."""
         if callable(self.value):
             return self.value(row)
         for attribute in self._path:
@@ -58,7 +58,6 @@ class Field:
 
     @property
     def column(self) -> Column:
-        """Its column in a table."""
         return Column(self.label or self.name, self.words, self.rank, self.group)
 
 
@@ -111,7 +110,29 @@ def csv_of(fields: Sequence[Field], each: Iterable[Any]) -> str:
     """Rows as CSV: booleans as 1 or 0, lists of names separated by blanks."""
     named = [field for field in fields if field.name]
     lines = ([_flat(as_data(field.of(row))) for field in named] for row in each)
-    return csv.write([[field.name for field in named], *lines])
+    return write_csv([[field.name for field in named], *lines])
+
+
+def write_csv(lines: Iterable[Iterable[object]]) -> str:
+    r"""Rows of cells as CSV, without formulas for spreadsheets.
+
+    Examples
+    --------
+    >>> write_csv([["a", "b"], [1, "=2"], [None, ["##[x]"]]])
+    "a,b\n1,'=2\n,['# #[x]']\n"
+    """
+    out = StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    for line in lines:
+        writer.writerow(map(_csv_cell, line))
+    return out.getvalue()
+
+
+def _csv_cell(value: object) -> object:
+    """A cell; lists and the like as text, which may contain names."""
+    if value is None or isinstance(value, int | float):
+        return value
+    return harmless(value if isinstance(value, str) else str(value))
 
 
 def _flat(value: Any) -> Any:

@@ -135,7 +135,6 @@ class Job:
         return self._thread.is_alive()
 
     def start(self) -> None:
-        """Start the job."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -147,7 +146,6 @@ class Job:
         self.wait()
 
     def wait(self) -> None:
-        """Wait for its end."""
         if self._thread.ident is not None:
             self._thread.join()
 

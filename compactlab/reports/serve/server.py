@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import secrets
 import socket
@@ -9,6 +10,8 @@ import sys
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from email.message import Message
 from functools import partial
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,9 +19,126 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs
 
+from compactlab.reports.charts.palette import COLOURS
+from compactlab.reports.render import html
+from compactlab.reports.render.document import Custom, Document, Heading, sentences
 from compactlab.reports.render.text import json_without_commands
-from compactlab.reports.serve.guards import ADDRESS, Guard, Refusal
 from compactlab.reports.serve.jobs import TRANSCRIPT, Job, JobFolder, Step
+
+# Guards: what a request must contain before the server acts on it.
+#
+# The server listens only on the loopback interface, but every page in the user's browser and every
+# program on the machine can send requests there. So a request must contain a secret that only the
+# printed address has. Its host must be this machine's, against foreign names bound to the loopback
+# address (DNS rebinding). A request that changes something must come from the server's own page.
+
+ADDRESS = "127.0.0.1"
+_NAMES = (ADDRESS, "localhost")
+BINARY = "application/octet-stream"
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why a request is not answered."""
+
+    status: HTTPStatus
+    reason: str
+
+
+@dataclass(frozen=True)
+class Guard:
+    """The checks of all requests to one server.
+
+    Parameters
+    ----------
+    port
+        The port of the server.
+    token
+        The secret of its address.
+    limit
+        Maximum bytes of an upload.
+    """
+
+    port: int
+    token: str
+    limit: int
+
+    @property
+    def address(self) -> str:
+        """The address that the user opens."""
+        return f"http://{ADDRESS}:{self.port}/{self.token}/"
+
+    def route(self, path: str) -> str | None:
+        """The route of a path; None without the secret."""
+        token, slash, name = path.removeprefix("/").partition("/")
+        right = hmac.compare_digest(token.encode("utf-8", "replace"), self.token.encode())
+        return name if right and slash else None
+
+    def host(self, hosts: Sequence[str]) -> Refusal | None:
+        """Refuse requests that were not addressed to this machine by its own name."""
+        if len(hosts) == 1 and hosts[0] in {f"{name}:{self.port}" for name in _NAMES}:
+            return None
+        reason = f"this server only answers to {ADDRESS}:{self.port}"
+        return Refusal(HTTPStatus.MISDIRECTED_REQUEST, reason)
+
+    def origin(self, headers: Message) -> Refusal | None:
+        """Refuse changes requested by other pages than the server's own."""
+        site = headers.get("Sec-Fetch-Site", "same-origin")
+        if headers.get("Origin") == f"http://{headers.get('Host')}" and site == "same-origin":
+            return None
+        return Refusal(HTTPStatus.FORBIDDEN, "only this server's own page may send something")
+
+    def body(self, headers: Message) -> int | Refusal:
+        """The number of bytes to read; forms of other pages cannot send this content type."""
+        if headers.get("Content-Type") != BINARY:
+            return Refusal(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"send the file as {BINARY}")
+        length = headers.get("Content-Length", "")
+        if "Transfer-Encoding" in headers or not (length.isascii() and length.isdigit()):
+            return Refusal(HTTPStatus.LENGTH_REQUIRED, "state the length of the file")
+        # Python refuses to parse numbers with thousands of digits.
+        length = length.lstrip("0") or "0"
+        if len(length) > len(str(self.limit)) or int(length) > self.limit:
+            most = f"{self.limit / 1_000_000:,.0f} MB"
+            return Refusal(
+                HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+                f"the file is larger than {most}: audit it with the command, or raise --limit",
+            )
+        if not int(length):
+            return Refusal(HTTPStatus.BAD_REQUEST, "the file is empty")
+        return int(length)
+
+
+_SCRIPTS = ("report.js", "serve.js")
+# Additional permissions of the page: requests to its own server, and frames with its pages.
+_ALLOWED = ("connect-src 'self'", "frame-src 'self'")
+_TITLE = "What did this session cost, and at what size should it compact?"
+_INTRODUCTION = (
+    "Drop the transcript of a session: of Claude Code, Codex, pi, Gemini CLI or any other format "
+    "that compactlab reads. The audit takes a second; looking for the best trigger replays the "
+    "session under a row of sizes and may take minutes.",
+    "Everything happens on this machine. The transcript lies in a temporary folder, is deleted "
+    "when the work ends, and is sent nowhere.",
+)
+
+
+@dataclass(frozen=True)
+class Drop:
+    """The choices, the maximum size of a file in bytes, and the names of logs."""
+
+    choices: Sequence[str]
+    limit: int
+    logs: Sequence[str] = ()
+
+
+def page(choices: Sequence[str], limit: int, logs: Sequence[str] = ()) -> bytes:
+    """Render the page."""
+    blocks = (
+        Heading(_TITLE, 1),
+        sentences(_INTRODUCTION, "important", bullets=False),
+        Custom("serve.html.j2", Drop(choices, limit, logs)),
+    )
+    return html.write(Document(blocks), COLOURS, _SCRIPTS, _ALLOWED).encode()
+
 
 # The timeout of a silent connection in seconds, and the bytes of one read.
 _PATIENCE, _CHUNK = 30, 1 << 20

@@ -10,8 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from compactlab.reports.analysis.betting import p_at_least
-from compactlab.reports.analysis.bootstrap import FEWEST, LEVEL, interval_ends
-from compactlab.reports.analysis.distributions import normal_quantile, student_quantiles
+from compactlab.reports.analysis.bootstrap import (
+    FEWEST,
+    LEVEL,
+    interval_ends,
+    normal_quantile,
+    student_quantiles,
+)
 from compactlab.reports.analysis.sample import SAME, Flags, Floats, Quotient, resampled_sums
 from compactlab.reports.analysis.significance import ALPHA, holm
 from compactlab.sim.core.stream import stream
@@ -38,7 +43,6 @@ class Choice:
 
     @property
     def conversations(self) -> int:
-        """The number of conversations."""
         return int(self.costs.shape[1])
 
     @cached_property

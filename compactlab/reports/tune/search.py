@@ -14,7 +14,7 @@ from compactlab.reports.tune.tuned import TRIGGER, Target, Tuned, Variant, clien
 from compactlab.sim.core.errors import UsageError, unknown
 from compactlab.sim.core.spec import build
 from compactlab.sim.experiment.foreign import Foreign
-from compactlab.sim.metrics.lag import LONG
+from compactlab.sim.metrics.memory import LONG
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 
 # How many triggers, the largest, are tried at once. Smaller ones follow singly while the smallest
@@ -183,7 +183,6 @@ class Search:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """The fields, by name."""
         return tuple(axis.field for axis in self.over)
 
     @property

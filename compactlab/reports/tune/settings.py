@@ -75,7 +75,6 @@ class Client:
     source: str
 
     def pasted(self, trigger: int, model: Model) -> Pasted:
-        """What to paste for a trigger."""
         lines, remarks, *condition = self.write(trigger, model)
         return Pasted(self.name, self.file, lines, remarks, self.source, *condition)
 

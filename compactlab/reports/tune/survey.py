@@ -109,7 +109,6 @@ class Selection:
 
     @property
     def models(self) -> Counter[str]:
-        """Calls by model."""
         return sum((each.models for each in self.chosen), Counter[str]())
 
 

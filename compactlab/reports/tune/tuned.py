@@ -52,7 +52,6 @@ class Variant:
 
     @property
     def spec(self) -> str:
-        """Its spec in a store."""
         return self.strategy.spec
 
 

@@ -20,7 +20,7 @@ from compactlab.sim.core.errors import CompactlabError, UsageError
 from compactlab.sim.experiment.shard import Shard
 from compactlab.sim.experiment.sweep import Done, Experiment
 from compactlab.sim.experiment.workers import ALONE, Workers
-from compactlab.sim.metrics.lag import LONG
+from compactlab.sim.metrics.memory import LONG
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.store.results import Results

@@ -64,7 +64,7 @@ Rules:
 
 * A fact's key is an area and a thing, ``northern fare zone``. The name of a thing belongs to one
   type, and no name is the end of another. No name contains a word that rules search for
-  (``compactlab/strategies/summarizers/units.py``).
+  (``compactlab/strategies/summarizers/writer.py``).
 * The template of a value contains ``{code}``, ``{hex}`` or ``{chain}``; ``{word}`` may be added. No
   fact depends on a value that contains a blank, such as a command.
 * A use contains the value but not the key, so that it does not state the fact again. Facts of types

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from compactlab.scenarios.engine.phrases import Family, polarity_of
+from compactlab.scenarios.engine.domain import Family, polarity_of
 from compactlab.scenarios.engine.plan import CLOSED, PlannedFact
 from compactlab.scenarios.engine.world import Draft, Open, ToolCall, Used, Utterance, World
 from compactlab.sim.core.conversation import Need

@@ -11,8 +11,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from math import fsum
 
-from compactlab.scenarios.engine.domain import WORDS, Domain, Voice, value
-from compactlab.scenarios.engine.phrases import POLARITY, polarity_of
+from compactlab.scenarios.engine.domain import POLARITY, WORDS, Domain, Voice, polarity_of, value
 from compactlab.sim.core.conversation import Fact, FactType
 from compactlab.sim.core.message import Source
 
@@ -58,7 +57,6 @@ class PlannedFact:
         self.withdrawn = self.withdrawn_at in path
 
     def fact(self) -> Fact:
-        """Return the final fact."""
         closed = self.withdrawn_at if self.kind in CLOSED else ""
         return Fact(
             self.id,

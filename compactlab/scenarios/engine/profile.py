@@ -56,7 +56,6 @@ class Spread:
     most: float = math.inf
 
     def draw(self, rng: random.Random) -> float:
-        """Draw once."""
         return min(self.median * rng.lognormvariate(0, self.sigma), self.most)
 
 

@@ -7,8 +7,7 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from compactlab.scenarios.engine.domain import Domain, Writer
-from compactlab.scenarios.engine.phrases import phrases
+from compactlab.scenarios.engine.domain import Domain, Writer, phrases
 from compactlab.scenarios.engine.plan import PlannedFact
 from compactlab.scenarios.engine.profile import Profile
 from compactlab.sim.core.conversation import Event, FactType, Need, Rewind
@@ -65,15 +64,12 @@ class Draft:
 
     @property
     def next_id(self) -> str:
-        """The id of the next message."""
         return self.message_id(self._messages + 1)
 
     def message_id(self, number: int) -> str:
-        """Return the id of a message by its number, from 1."""
         return f"m{number}"
 
     def call_id(self, number: int) -> str:
-        """Return the id of a tool call by its number, from 1."""
         return f"call_{number}"
 
     def characters(self, tokens: float, what: str = "text") -> int:

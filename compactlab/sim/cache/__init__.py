@@ -1,10 +1,9 @@
-"""Cache policies of providers, one per file."""
+"""Cache policies of providers, one file each; the short ones are in ``prefixes.py``."""
 
 from compactlab.sim.cache.anthropic import Anthropic
 from compactlab.sim.cache.deepseek import Deepseek, DeepseekGrid
 from compactlab.sim.cache.gemini import Explicit, Gemini
 from compactlab.sim.cache.openai import OpenaiEndings, OpenaiGrid
-from compactlab.sim.cache.paged import Paged
 from compactlab.sim.cache.policy import (
     PLAIN,
     Cache,
@@ -14,7 +13,7 @@ from compactlab.sim.cache.policy import (
     Request,
     Settings,
 )
-from compactlab.sim.cache.xai import Xai
+from compactlab.sim.cache.prefixes import Paged, Xai
 from compactlab.sim.core.registry import ClassRegistry
 
 __all__ = [

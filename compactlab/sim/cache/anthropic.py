@@ -18,9 +18,8 @@ from dataclasses import dataclass, replace
 from itertools import chain, compress, count, islice, pairwise
 from typing import Literal
 
-from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request
+from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request, Salt
 from compactlab.sim.cache.prompt import Prompt
-from compactlab.sim.cache.salt import Salt
 from compactlab.sim.core.message import Part
 
 # Seconds; Anthropic's documentation of prompt caching, 2026-08-21.
@@ -77,15 +76,12 @@ class Anthropic(CachePolicy):
         check_marks(self.marks, self.ttl)
 
     def open(self) -> Cache:
-        """Return an empty cache."""
         return Entries(self)
 
     def lifetime(self, ttl: str = "") -> float:
-        """Return the seconds that an unread entry lives."""
         return LIFETIMES[ttl or self.ttl] * self.share
 
     def shortened(self, share: float) -> Anthropic:
-        """Return the same rules with lifetimes multiplied by a share."""
         return replace(self, share=self.share * share)
 
 
@@ -261,7 +257,6 @@ class Entries(Cache):
         self._empty = 0, -1
 
     def request(self, request: Request) -> Lookup:
-        """Look up, then store."""
         prompt, lost, policy = request.prompt, request.lost, self._policy
         totals = prompt.totals
         marks = set_marks(self._marks(request.ttl or policy.ttl), prompt, request.mark)

@@ -77,7 +77,6 @@ class Deepseek(Expiring):
             raise ValueError(f"loss is a share between 0 and 1, not {self.loss}")
 
     def open(self) -> Cache:
-        """Return an empty cache."""
         return _Units(self)
 
 
@@ -103,7 +102,6 @@ class _Units(Cache):
         self._asked: dict[int, _When] = {}
 
     def request(self, request: Request) -> Lookup:
-        """Look up, then store."""
         prompt, at, totals = request.prompt, request.at, request.prompt.totals
         if not totals:
             return Lookup()

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request, ascending
+from compactlab.sim.cache.policy import Cache, CachePolicy, Lookup, Request, Salt, ascending
 from compactlab.sim.cache.prefixes import Automatic
 from compactlab.sim.cache.prompt import Prompt
-from compactlab.sim.cache.salt import Salt
 from compactlab.sim.core.view import Messages
 
 # Gemini's implicit cache: on by default, free to write, without guarantees.
@@ -100,15 +99,12 @@ class Explicit(CachePolicy):
             raise ValueError("minimum, ttl and renew are not negative")
 
     def open(self) -> Cache:
-        """Return an empty cache."""
         return _Named(self)
 
     def lifetime(self, ttl: str = "") -> float:
-        """Return the seconds that an unused cache lives."""
         return self.ttl
 
     def shortened(self, share: float) -> Explicit:
-        """Return the same rules with the lifetime multiplied by a share."""
         return replace(self, ttl=self.ttl * share)
 
 

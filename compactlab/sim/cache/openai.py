@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from itertools import chain, islice, takewhile
 from typing import Literal
 
-from compactlab.sim.cache.policy import Cache, Expiring, Lookup, Request, Stored, ascending
+from compactlab.sim.cache.policy import Cache, Expiring, Lookup, Request, Salt, Stored, ascending
 from compactlab.sim.cache.prefixes import Automatic
 from compactlab.sim.cache.prompt import Prompt
-from compactlab.sim.cache.salt import Salt
 
 # OpenAI's prompt cache before GPT-5.6: the longest common prefix on a grid of 128 tokens.
 #
@@ -111,7 +110,6 @@ class OpenaiEndings(Expiring):
             raise ValueError(f"loss is a share between 0 and 1, not {self.loss}")
 
     def open(self) -> Cache:
-        """Return an empty cache."""
         return _Endings(self)
 
 
@@ -132,7 +130,6 @@ class _Endings(Cache):
         self._name: Callable[[int], int] = int  # returns the key of a block of the current prompt
 
     def request(self, request: Request) -> Lookup:
-        """Look up, then write."""
         prompt, at, policy = request.prompt, request.at, self._policy
         totals = prompt.totals
         if not totals:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import NamedTuple, Self
@@ -139,11 +141,9 @@ class Expiring(CachePolicy):
     idle: float
 
     def lifetime(self, ttl: str = "") -> float:
-        """Return the seconds that an unread entry lives."""
         return self.idle
 
     def shortened(self, share: float) -> Self:
-        """Return the same rules with the lifetime multiplied by a share."""
         return replace(self, idle=self.idle * share)  # type: ignore[type-var]
 
 
@@ -160,15 +160,12 @@ class NoCache(CachePolicy):
     """No cache: nothing is stored."""
 
     def open(self) -> Cache:
-        """Return a cache that stays empty."""
         return _Nothing()
 
     def lifetime(self, ttl: str = "") -> float:
-        """Return 0: there are no entries."""
         return 0.0
 
     def shortened(self, share: float) -> NoCache:
-        """Return the same policy."""
         return self
 
 
@@ -196,3 +193,51 @@ def ascending(read: int, *causes: tuple[str, int]) -> tuple[tuple[str, int], ...
             missed.append((cause, upto))
             read = upto
     return tuple(missed)
+
+
+class Salt:
+    """Numbers that represent settings, for the blocks of the current prompt."""
+
+    def __init__(self) -> None:
+        self._known: dict[Settings, tuple[int, int, int]] = {}
+        self._now = (0, 0, 0)
+        self._tools = self._front = 0
+        self._settings: Settings | None = None
+        self.plain = True  # whether all settings have their first values
+
+    def take(self, settings: Settings, prompt: Prompt) -> None:
+        """Set the current request's settings and prompt."""
+        self._tools, self._front = prompt.tools, prompt.front
+        if settings is self._settings:
+            return
+        self._settings = settings
+        now = self._known.get(settings)
+        if now is None:
+            tools, system, messages = settings
+            now = self._known[settings] = (
+                _number(tools),
+                _number(tools, system),
+                _number(tools, system, messages),
+            )
+        self._now = now
+        self.plain = not any(now)
+
+    def of(self, block: int) -> int:
+        """Return the number for a block of the current prompt."""
+        if block >= self._front:
+            return self._now[2]
+        return self._now[0] if block < self._tools else self._now[1]
+
+    def names(self, prompt: Prompt) -> Callable[[int], int]:
+        """Return a function from a block to the key of its prefix, including settings."""
+        if self.plain:
+            return prompt.key
+        return lambda block: prompt.key(block) ^ self.of(block)
+
+
+def _number(*settings: str) -> int:
+    """Return a number for settings; 0 if all have their first values."""
+    if not any(settings):
+        return 0
+    digest = hashlib.blake2b(repr(settings).encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big")

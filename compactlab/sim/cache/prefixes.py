@@ -1,4 +1,4 @@
-"""Caches that find the longest common prefix: their storage and their common behaviour."""
+"""Caches that find the longest common prefix, and the policies that are nothing more."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import math
 from bisect import bisect_left
 from collections import OrderedDict, deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from compactlab.sim.cache.policy import Cache, Expiring, Lookup, Request
+from compactlab.sim.cache.policy import Cache, CachePolicy, Expiring, Lookup, Request, Salt
 from compactlab.sim.cache.prompt import Prompt
-from compactlab.sim.cache.salt import Salt
 
 # The storage of a longest-prefix cache: a tree of prompts, block by block.
 #
@@ -241,7 +240,6 @@ class LongestPrefix(Cache):
         self._grid, self._minimum, self._gone = grid, minimum, gone
 
     def request(self, request: Request) -> Lookup:
-        """Look up, then store."""
         most = request.prompt.tokens - 1  # the last token is always computed, for the answer
         if most < 0:
             return Lookup()
@@ -313,6 +311,77 @@ class Automatic(Expiring):
             raise ValueError(f"loss is a share between 0 and 1, not {self.loss}")
 
     def open(self) -> Cache:
-        """Start an empty cache."""
         held = Prefixes(idle=self.idle)
         return LongestPrefix(held, grid=self.grid, minimum=self.minimum, gone="ttl_expired")
+
+
+@dataclass(frozen=True)
+class Paged(CachePolicy):
+    """A model on your own servers, as with vLLM: any common prefix, in pages, until evicted.
+
+    vLLM's automatic prefix caching, as of 2026-11: a page of 16 tokens is identified by its tokens
+    and all tokens before it. Only full pages are stored. The last token of a prompt is always
+    computed. Unused pages are evicted in the order of their last use, the deepest of a request
+    first. Nothing expires by age.
+
+    Simplifications: requests of several sessions are sequential, so no page is held by two at once
+    and none is stored twice. A prompt larger than the whole cache keeps its first pages, where vLLM
+    would not admit it.
+
+    Parameters
+    ----------
+    capacity
+        Cached tokens of all sessions together. The default is an assumption: beside the weights of
+        a 70B model (140 GB), eight GPUs of 80 GB filled to nine tenths have room for 1.3 million
+        tokens of 320 KiB; some of that is in use.
+    page
+        Tokens of a page; 16 is vLLM's default.
+    """
+
+    capacity: int = 1_000_000
+    page: int = 16
+
+    def __post_init__(self) -> None:
+        if self.page < 1:
+            raise ValueError(f"page is at least 1 token, not {self.page}")
+        if self.capacity < 0:
+            raise ValueError("capacity is not negative")
+
+    def open(self) -> Cache:
+        held = Prefixes(capacity=self.capacity // self.page, page=self.page)
+        return LongestPrefix(held, grid=self.page, minimum=0, gone="eviction")
+
+    def lifetime(self, ttl: str = "") -> float:
+        return math.inf
+
+    def shortened(self, share: float) -> Paged:
+        return replace(self, capacity=int(self.capacity * share))
+
+
+@dataclass(frozen=True)
+class Xai(Automatic):
+    """xAI's models: any common prefix, in steps of a grid, separate per server.
+
+    xAI's pages on prompt caching, as of 2026-11: no write price; the longest common prefix; entries
+    are on the server of the request, to which a conversation's id is pinned. Load or a restart may
+    remove an entry at any time, so no lifetime is guaranteed. Third parties measured steps of 128
+    tokens (a gateway's 124 calls of grok-4.6, 2026-08); xAI documents no steps and no minimum.
+
+    Parameters
+    ----------
+    grid
+        Tokens; as measured by third parties.
+    minimum
+        Tokens; none is documented.
+    idle
+        Seconds; an assumption, as none is documented: the longer of the 5 to 10 minutes that
+        OpenAI gives for entries held in memory.
+    loss
+        Share of requests that find nothing: other servers, restarts, load. No figure is known; 0
+        fits a client that pins a server without load.
+    """
+
+    grid: int = 128
+    minimum: int = 0
+    idle: float = 600.0
+    loss: float = 0.0

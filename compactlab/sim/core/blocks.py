@@ -42,7 +42,6 @@ class Blocks:
         return self
 
     def __call__(self, message: Message) -> int:
-        """Return the tokens of a message."""
         return (self._known.get(id(message)) or self._learn(message))[2]
 
     def of(self, messages: Iterable[Message]) -> list[Group]:
@@ -51,7 +50,6 @@ class Blocks:
         return [(known.get(id(m)) or self._learn(m))[1] for m in messages]
 
     def tokens(self, message: Message) -> int:
-        """Return the tokens of a message."""
         return (self._known.get(id(message)) or self._learn(message))[2]
 
     def of_system(self, parts: tuple[Part, ...]) -> Group:
@@ -59,7 +57,6 @@ class Blocks:
         return _symbols("system", parts), tuple(map(self.tokenizer.part, parts))
 
     def of_view(self, view: View) -> int:
-        """Return the tokens of a view."""
         if view.system is not self._system[0]:
             self._system = view.system, sum(map(self.tokenizer.part, view.system))
         return self._system[1] + view.messages.total(self.weight)
@@ -82,7 +79,6 @@ class Blocks:
 
     @property
     def sized(self) -> bool:
-        """Whether any message has a set size."""
         return bool(self._sizes)
 
     def _learn(self, message: Message) -> tuple[Message, Group, int]:

@@ -8,14 +8,51 @@ the strategy ``as_recorded``.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal, Protocol, Self, TypeVar
+from functools import cached_property, wraps
+from typing import Concatenate, Literal, ParamSpec, Protocol, Self, TypeVar
 
 import msgspec
 
 from compactlab.sim.core.message import Call, Message, Part, Source, encoded
+
+_Source = TypeVar("_Source")
+_More = ParamSpec("_More")
+_Made = TypeVar("_Made")
+
+
+def keep_latest(
+    make: Callable[Concatenate[_Source, _More], _Made],
+) -> Callable[Concatenate[_Source, _More], _Made]:
+    """Cache the results of a function for the last object that it was called with.
+
+    Objects are compared by identity: an equal conversation has different messages. The other
+    arguments must be hashable and positional.
+
+    Examples
+    --------
+    >>> @keep_latest
+    ... def doubled(numbers):
+    ...     return numbers * 2
+    >>> one = [1]
+    >>> doubled(one) is doubled(one), doubled([1]) is doubled(one)
+    (True, False)
+    """
+    latest: list[_Source] = []
+    results: dict[object, _Made] = {}
+
+    @wraps(make)
+    def kept(source: _Source, /, *more: _More.args, **named: _More.kwargs) -> _Made:
+        if not latest or latest[0] is not source:
+            latest[:] = [source]
+            results.clear()
+        if more not in results:
+            results[more] = make(source, *more, **named)
+        return results[more]
+
+    return kept
+
 
 FactType = Literal[
     "decision",
@@ -283,7 +320,6 @@ class Conversation:
 
     @property
     def turns(self) -> int:
-        """The number of turns."""
         return sum(message.starts_turn for message in self.messages)
 
     @property

@@ -171,7 +171,6 @@ class _Reader(threading.Thread):
 
     @property
     def message(self) -> bytes:
-        """Return the message, without its length."""
         return bytes(self.held[_HEAD:]) if len(self.held) >= _HEAD and self._whole else b""
 
 

@@ -169,7 +169,6 @@ from 1, not 0
         return self
 
     def take(self, key: str, kind: Kind, *default: Any) -> Any:
-        """Return the value of a key."""
         if key not in self.values:
             if default:
                 return default[0]

@@ -16,7 +16,7 @@ from compactlab.sim.core.isolation import is_foreign
 from compactlab.sim.experiment.foreign import Foreign, ForeignSummarizer
 from compactlab.sim.metrics import METRICS
 from compactlab.sim.models.pricing import price_list
-from compactlab.sim.replay.options import Options
+from compactlab.sim.replay.replay import Options
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.store.code import digest_of_classes, digest_of_engine, digest_of_file

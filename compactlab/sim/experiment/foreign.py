@@ -139,7 +139,6 @@ class ForeignSummarizer(Summarizer):
         return cls(_described(name, lambda: Card.of(build(), cls.ASKED)), build)
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:
-        """Build the summariser here, and bind it to the conversation."""
         return self.build().bound(conversation, seed)
 
     def summarize(self, request: SummaryRequest, count: Count) -> tuple[Part, ...]:

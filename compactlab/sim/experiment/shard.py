@@ -34,9 +34,8 @@ from compactlab.sim.experiment.sources import Source
 from compactlab.sim.metrics import METRICS, RunData, figures
 from compactlab.sim.models.model import Catalogue, built_in
 from compactlab.sim.models.pricing import prices_of
-from compactlab.sim.replay.options import RECORDED
 from compactlab.sim.replay.recovery import ClosedLoop
-from compactlab.sim.replay.replay import header_of, replay
+from compactlab.sim.replay.replay import RECORDED, header_of, replay
 from compactlab.sim.replay.sizes import Unseen, unseen
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import InStep, Matched, Remembering, Summarizer
@@ -421,12 +420,10 @@ class Shard:
 
     @property
     def cells(self) -> list[Cell]:
-        """The cells of all tasks."""
         return [cell for task in self.tasks for cell in task.cells]
 
     @property
     def work(self) -> int:
-        """The approximate work of the shard."""
         return sum(task.work for task in self.tasks)
 
     @property
@@ -451,7 +448,6 @@ class Shard:
         return then(self, runs, counts)
 
     def runs(self) -> list[Run]:
-        """Run all tasks and return the runs."""
         return self.run(lambda shard, runs, counts: runs)
 
     def apart(self) -> list[Shard]:

@@ -128,7 +128,6 @@ class Cluster:
         self._silent = silent
 
     def run(self, work: Callable[[Shard], Any], shards: Sequence[Shard]) -> Iterator[Outcome]:
-        """Run shards, and yield the outcome of each as it completes."""
         from distributed import as_completed
 
         completed: Callable[..., Any] = as_completed
@@ -336,7 +335,6 @@ class _Process:
         self._executor = _executor()
 
     def begin(self, work: Work, shard: Shard) -> Future[Any]:
-        """Start a shard."""
         from joblib.externals.loky import BrokenProcessPool
 
         self.held = shard.tasks[-1].source.key
@@ -357,7 +355,6 @@ class _Process:
             return future
 
     def end(self) -> None:
-        """Stop the process."""
         self._executor.shutdown(kill_workers=True)
 
 

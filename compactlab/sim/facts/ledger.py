@@ -7,8 +7,7 @@ from collections.abc import Iterator, Set
 from dataclasses import dataclass
 from functools import cached_property
 
-from compactlab.sim.core.conversation import Conversation, Fact, FactType, walked
-from compactlab.sim.core.latest import keep_latest
+from compactlab.sim.core.conversation import Conversation, Fact, FactType, keep_latest, walked
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.facts.inference import inferred
 from compactlab.sim.facts.needs import bits

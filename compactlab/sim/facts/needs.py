@@ -9,8 +9,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from compactlab.sim.core.conversation import Conversation, Rewind
-from compactlab.sim.core.latest import keep_latest
+from compactlab.sim.core.conversation import Conversation, Rewind, keep_latest
 from compactlab.sim.core.message import Message, Part
 
 # Identifiers: the words of a text that name something specific.

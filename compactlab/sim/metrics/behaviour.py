@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.latest import keep_latest
+from compactlab.sim.core.conversation import Conversation, keep_latest
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.metrics.metric import OVER_CALLS, metric
 from compactlab.sim.metrics.run_data import RunData

@@ -10,16 +10,13 @@ from operator import le
 from statistics import fmean
 from typing import NamedTuple
 
-from compactlab.sim.core.conversation import Conversation, walked
-from compactlab.sim.core.latest import keep_latest
+from compactlab.sim.core.conversation import Conversation, keep_latest, walked
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import Messages
+from compactlab.sim.metrics.context import forward_need, kept_tail, moments, structural_validity
 from compactlab.sim.metrics.drift import Context, Lexicon, terms_of
-from compactlab.sim.metrics.forward import forward_need
 from compactlab.sim.metrics.metric import OVER_CALLS, Range, metric
-from compactlab.sim.metrics.recency import kept_tail, moments
 from compactlab.sim.metrics.run_data import RECENT, RunData, shared
-from compactlab.sim.metrics.structure import structural_validity
 
 # Whether a prompt has the content to answer: the request, and results that the model waits for.
 

@@ -8,8 +8,8 @@ from statistics import fmean, median
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.metrics.metric import ENDLESS, OVER_CALLS, OVER_REQUESTS, SIGNED, metric
 from compactlab.sim.metrics.run_data import RunData
-from compactlab.sim.replay.options import RECORDED
-from compactlab.sim.replay.recorded_bill import billed, priced
+from compactlab.sim.replay.recording import billed, priced
+from compactlab.sim.replay.replay import RECORDED
 
 _ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
 _BREAK_EVEN = "break-even turns, as the project's notes on metrics define them"

@@ -13,13 +13,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.latest import keep_latest
+from compactlab.sim.core.conversation import Conversation, keep_latest
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.view import without
 from compactlab.sim.facts.needs import identifiers
+from compactlab.sim.metrics.context import moments
 from compactlab.sim.metrics.metric import metric
-from compactlab.sim.metrics.recency import moments
 from compactlab.sim.metrics.run_data import RunData, shared
 
 _LIN = "J. Lin, Divergence Measures Based on the Shannon Entropy, IEEE Trans. Inf. Theory 37, 1991"

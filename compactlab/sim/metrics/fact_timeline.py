@@ -11,8 +11,7 @@ from statistics import fmean
 from typing import NamedTuple
 
 from compactlab.sim.core.blocks import blocks_of
-from compactlab.sim.core.conversation import walked
-from compactlab.sim.core.latest import keep_latest
+from compactlab.sim.core.conversation import keep_latest, walked
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.facts import States
@@ -251,7 +250,6 @@ class FactTimeline:
 
     @cached_property
     def tokens(self) -> Ages:
-        """Ages in tokens of the log."""
         return self._ages(TOKENS, _ages_in_tokens(self.ledger, self.tokenizer))
 
     @cached_property
@@ -261,7 +259,6 @@ class FactTimeline:
 
     @cached_property
     def rounds(self) -> Ages:
-        """Ages in compactions."""
         made = {step.answer: n for step, n in zip(self.steps, self.rounds_made, strict=True)}
         return self._ages(ROUNDS, ages(self.ledger, ROUNDS, asked=made))
 

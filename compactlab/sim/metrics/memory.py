@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 from operator import and_
 from typing import Literal, NamedTuple, get_args
 
-from compactlab.sim.core.conversation import FactType
+from compactlab.sim.core.blocks import blocks_of
+from compactlab.sim.core.conversation import Fact, FactType, keep_latest, walked
+from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.facts.ledger import Ledger, numbers
+from compactlab.sim.facts.occurrences import normal
+from compactlab.sim.facts.tracker import Counts
+from compactlab.sim.facts.wording import Wording
 from compactlab.sim.metrics.fact_timeline import (
     ROUNDS,
     TOKENS,
@@ -15,7 +25,127 @@ from compactlab.sim.metrics.fact_timeline import (
     share,
 )
 from compactlab.sim.metrics.metric import Member, metric
-from compactlab.sim.metrics.run_data import RunData
+from compactlab.sim.metrics.run_data import RunData, shared
+
+# Lower ends of the steps of distance, in tokens.
+LAGS = (0, 1_000, 2_000, 5_000, 10_000, 20_000, 40_000, 80_000, 160_000, 320_000)
+# Distances that are figures of a run; one of them is the headline of a comparison.
+LONG = LAGS[1:9]
+
+Steps = Mapping[int, int]
+"""Of a call: the facts that it needs, as bits, by the step of their lag."""
+
+
+@dataclass
+class _Path:
+    """The path to a call; a rewind shortens it."""
+
+    now: int = 0  # tokens of the log
+    stated: dict[int, int] = field(default_factory=dict)  # by fact: its last statement
+
+    def copy(self) -> _Path:
+        return _Path(self.now, dict(self.stated))
+
+
+@keep_latest
+def lags(ledger: Ledger, tokenizer: Tokenizer) -> dict[str, Steps]:
+    """Compute the distance of each need of a script, by the id of the answer that needs it.
+
+    The distance is the number of tokens of the log between the last message that stated the fact
+    and the call. It depends only on the script, so it is the same for all strategies. A rewind
+    reverts it.
+    """
+    tokens = blocks_of(tokenizer).weight
+    by_answer: dict[str, Steps] = {}
+    for path, message in walked(ledger.conversation, _Path()):
+        if message.call is not None:
+            by_answer[message.id] = dict(_steps(path, ledger.moments[message.id].needed))
+        path.now += tokens(message)
+        for number, _, _ in ledger.origins.get(message.id, ()):
+            path.stated[number] = path.now
+    return by_answer
+
+
+def _steps(path: _Path, needed: int) -> Iterator[tuple[int, int]]:
+    steps: dict[int, int] = {}
+    for number in numbers(needed):
+        step = bisect_right(LAGS, path.now - path.stated[number]) - 1
+        steps[step] = steps.get(step, 0) | 1 << number
+    yield from sorted(steps.items())
+
+
+def lag_of(ledger: Ledger, tokenizer: Tokenizer, answer: str, fact: int) -> int | None:
+    """The lower end of the step of a need's distance; None if the call does not need the fact.
+
+    Parameters
+    ----------
+    ledger
+        Of the script.
+    tokenizer
+        Of the model of the first call.
+    answer
+        Id of the answer that needs it.
+    fact
+        Number of the fact in the ledger.
+    """
+    steps = lags(ledger, tokenizer).get(answer, {})
+    return next((LAGS[index] for index, facts in steps.items() if facts >> fact & 1), None)
+
+
+@dataclass(frozen=True)
+class Recall:
+    """The numbers of needs and of met needs by distance, one for each of :data:`LAGS`."""
+
+    needs: Sequence[int]
+    met: Sequence[int]
+
+    def beyond(self, lag: int) -> tuple[int, int]:
+        """The numbers of needs, and of met needs, at this distance or more."""
+        index = LAGS.index(lag)
+        return sum(self.needs[index:]), sum(self.met[index:])
+
+
+@shared
+def recall(data: RunData) -> Recall:
+    """Count a replay's needs by distance, without those whose fact has an unknown state."""
+    timeline = fact_timeline(data)
+    by_answer = lags(timeline.ledger, timeline.tokenizer)
+    needs, met = [0] * len(LAGS), [0] * len(LAGS)
+    for step, states in zip(timeline.steps, timeline.states, strict=True):
+        for index, facts in by_answer[step.answer].items():
+            known = facts & ~states.unknown if states.unknown else facts
+            needs[index] += known.bit_count()
+            met[index] += (known & states.kept).bit_count()
+    return Recall(needs, met)
+
+
+@metric(
+    "share",
+    "higher",
+    "sum of needs met over sum of needs, of all calls",
+    "own, docs/metrics.md#recall-by-distance",
+    members=[
+        Member(
+            f"recall_{lag // 1000}k",
+            lag,
+            f"{lag:,}",
+            label=f"recall \N{GREATER-THAN OR EQUAL TO}{lag // 1000}k",
+        )
+        for lag in LONG
+    ],
+)
+def _recall(data: RunData, lag: int) -> float | None:
+    """Share of the needs at a distance of {} tokens or more that the prompt meets.
+
+    A need is a fact and a call of the script that uses it, while the fact is due. Its distance is
+    the number of tokens of the log between the last message that stated the fact and the call,
+    counted by the first call's model. It depends only on the script, so it is the same for all
+    strategies. A need is met if the fact is verbatim or intact in the prompt. Nearly all strategies
+    keep the last messages verbatim, so they meet needs at short distances without any summary.
+    """
+    needs, met = recall(data).beyond(lag)
+    return met / needs if needs else None
+
 
 _AMNESIA = "amnesia: project's notes on metrics, section 4"
 _NEEDS = "sum of missed needs over sum of needs, of all calls"
@@ -167,3 +297,129 @@ def _aged(data: RunData, span: _Span) -> float | None:
     timeline = fact_timeline(data)
     among = getattr(timeline, span.clock).between(span.low, span.high)
     return timeline.amnesia(timeline.kept, [*map(and_, timeline.known, among)])
+
+
+_NOTES = "chance correction: project's notes on metrics, section 4"
+
+# Decoys: facts that were never stated, so only chance can keep them.
+
+
+@shared
+def decoys_said(data: RunData) -> list[int]:
+    """The decoys that each step's prompt states, as bits.
+
+    A decoy has no origin, so any part may state it. Only parts that are not verbatim are checked:
+    verbatim facts are known by their origin, not by their words, so chance plays no part.
+    """
+    ledger = data.ledger
+    if not ledger.decoys:
+        return [0] * len(data.trace.steps)
+    ear, counts = _Ear(ledger), Counts()
+    system: tuple[Part, ...] = ()
+    states = []
+    for change in data.changes:
+        for message in change.gone:
+            counts.take(ear.message(message))
+        for message in change.come:
+            counts.add(ear.message(message))
+        if change.step.system is not system:
+            counts.take(ear.parts(system))
+            system = change.step.system
+            counts.add(ear.parts(system))
+        states.append(counts.bits)
+    return states
+
+
+class _Ear:
+    """Finds decoys in messages that a strategy made."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        self._decoys = [
+            (1 << number, ledger.facts[number], _names(ledger.facts[number]))
+            for number in numbers(ledger.decoys)
+        ]
+        self._heard: dict[str, int] = {}
+        self._known: dict[int, tuple[Message, int]] = {}
+
+    def message(self, message: Message) -> int:
+        """The decoys that a message states."""
+        if self._ledger.messages.get(message.id) is message:
+            return 0
+        known = self._known.get(id(message))
+        if known is None:
+            # The message is stored, too, because the id of a deleted object may be reused.
+            known = self._known[id(message)] = message, self.parts(message.parts)
+        return known[1]
+
+    def parts(self, parts: Iterable[Part]) -> int:
+        """The decoys that parts state."""
+        bits = 0
+        for part in parts:
+            if part.kind != "verbatim" and part.text:
+                bits |= self._text(part.text)
+        return bits
+
+    def _text(self, text: str) -> int:
+        known = self._heard.get(text)
+        if known is None:
+            plain = normal(text)
+            named = [each for each in self._decoys if any(name in plain for name in each[2])]
+            # Cutting a text into words is expensive, and most texts name no decoy.
+            wording = Wording(text if named else "")
+            known = sum(bit for bit, decoy, _ in named if wording.says(decoy).intact)
+            self._heard[text] = known
+        return known
+
+
+def _names(fact: Fact) -> list[str]:
+    """Strings of which a text must contain one to state a fact."""
+    names = [name for name in (fact.key, *fact.aliases) if name]
+    return [normal(name) for name in names or (fact.value, *fact.variants)]
+
+
+# Corrections for chance.
+
+# Shares of decoys found above which chance is corrected for, and above which a run is invalid
+# because its values are too easy to guess.
+CORRECTED, INVALID = 0.005, 0.05
+
+
+@metric("share", "lower", "sum of decoys found over sum of decoys, of all calls", _NOTES)
+def decoys_found(data: RunData) -> float | None:
+    """Share of the decoys, never stated, that prompts hold by chance.
+
+    A decoy is generated like a fact and never stated. It counts as found if any part of the prompt
+    that is not verbatim states it as an intact fact. Verbatim parts are not checked: their facts
+    are known by provenance, not by their words.
+    """
+    decoys, calls = data.ledger.decoys, len(fact_timeline(data).steps)
+    matches = (
+        facts
+        for facts, step in zip(decoys_said(data), data.trace.steps, strict=True)
+        if not step.recovery
+    )
+    return share(matches, [decoys] * calls)
+
+
+@metric(
+    "share", "lower", "one less recall above chance over the possible recall above chance", _NOTES
+)
+def amnesia_corrected(data: RunData) -> float | None:
+    """Amnesia (mean over types) corrected for chance.
+
+    ``amnesia / (1 - decoys_found)``, at most 1. That is 1 - R* with R* = (R - c) / (1 - c), where R
+    is 1 - ``amnesia`` and c ``decoys_found``. It has no value if c is at most 0.5 %: then no
+    correction is needed.
+    """
+    chance, forgotten = decoys_found(data), amnesia(data)
+    if chance is None or forgotten is None or not CORRECTED < chance < 1:
+        return None
+    return min(1.0, forgotten / (1 - chance))
+
+
+@metric("share", "lower", "count: 1 if invalid, else 0", _NOTES)
+def guessable(data: RunData) -> float | None:
+    """1 if the run is invalid for memory: more than 5 % of the decoys are found; else 0."""
+    chance = decoys_found(data)
+    return None if chance is None else float(chance > INVALID)

@@ -31,7 +31,7 @@ Billed = Step | SideCall
 # `end`. Its writes are live up to the largest prefix that a later request *j* reads: the maximum
 # over all *j* of the smaller of the tokens that *j* reads and the prefix that *k* and *j* share.
 # Two prompts share the minimum that is kept on the path between them in the tree of
-# :mod:`compactlab.sim.cache.lineage`.
+# :mod:`compactlab.sim.cache.prompt`.
 
 
 def dead_writes(requests: Sequence[Billed]) -> list[int]:
@@ -205,7 +205,6 @@ class RunData:
         return known
 
     def model(self, name: str) -> Model:
-        """The model of a call, by its name."""
         model = self._models.get(name)
         if model is None:
             model = self._models[name] = self.trace.catalogue.find(name)
@@ -264,12 +263,10 @@ class RunData:
 
     @cached_property
     def side_calls(self) -> list[SideCall]:
-        """All side calls in order."""
         return [call for step in self.trace.steps for call in step.side]
 
     @property
     def summaries(self) -> list[SideCall]:
-        """The side calls that made summaries."""
         return [call for call in self.side_calls if call.purpose == "summary"]
 
     @cached_property

@@ -12,10 +12,9 @@ from itertools import pairwise
 from statistics import fmean, median
 from typing import NamedTuple
 
-from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.latest import keep_latest
+from compactlab.sim.core.clients import looked_at
+from compactlab.sim.core.conversation import Conversation, keep_latest
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.core.reads import looked_at
 from compactlab.sim.metrics.metric import SIGNED, metric
 from compactlab.sim.metrics.run_data import RunData, removed_by, shared
 from compactlab.sim.replay.trace import SideCall, Step

@@ -20,34 +20,32 @@ from compactlab.sim.core.spec import snake_case
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.toml import parse_toml, read_toml
 from compactlab.sim.models.listing import (
+    LONGEST,
+    RESERVED,
     UNDATED,
+    WIDE,
     Listed,
     answers_nothing,
+    dashed,
     find_listed,
     lacking,
+    marked,
     model_of,
+    most_alike,
     named_seller,
     newest_prices,
     own_servers,
+    plain,
     price_list,
     rivals,
     search_price,
     sellers,
-)
-from compactlab.sim.models.model_file import models_of
-from compactlab.sim.models.rates import Prefill, StorageRate, Tiers
-from compactlab.sim.models.spelling import (
-    LONGEST,
-    RESERVED,
-    WIDE,
-    dashed,
-    marked,
-    most_alike,
-    plain,
     spellings,
     undated,
     words_of,
 )
+from compactlab.sim.models.model_file import models_of
+from compactlab.sim.models.rates import Prefill, StorageRate, Tiers
 
 # How well a provider's cache works: as documented, or worse.
 #

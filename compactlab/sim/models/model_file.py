@@ -23,8 +23,8 @@ from compactlab.sim.core.toml import (
     Section,
     one_of,
 )
+from compactlab.sim.models.listing import RESERVED
 from compactlab.sim.models.rates import MILLION, PRESETS, Prefill, Rates, StorageRate, Tiers
-from compactlab.sim.models.spelling import RESERVED
 
 MODEL_KEYS = (
     "provider", "window", "client_window", "max_output", "encoding", "factor", "framing",

@@ -69,7 +69,6 @@ class PriceSheet:
         self._known: dict[int, list[tuple[int, Rates]]] = {}
 
     def rates(self, time: float, prompt: int) -> Rates:
-        """Return the rates of a request."""
         return step_of(self._tiers(time), prompt)
 
     def sizes(self, time: float) -> list[int]:

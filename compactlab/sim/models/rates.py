@@ -69,7 +69,6 @@ class Rates:
         )
 
     def times(self, factor: float) -> Rates:
-        """Return all rates multiplied by a factor."""
         return Rates(
             self.uncached * factor,
             self.cache_read * factor,

@@ -12,8 +12,7 @@ from compactlab.sim.core.conversation import Compaction
 from compactlab.sim.core.errors import ContractError
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.core.view import Messages, Phase, View
-from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.state import Compacted, Recorded, State
+from compactlab.sim.replay.host import Compacted, Host, Recorded, State
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 
 _SHORTENED = ("truncated", "stub")
@@ -97,7 +96,6 @@ class Session:
         self._misjudged: list[float] = []
 
     def append(self, message: Message, host: Host) -> None:
-        """Add a message."""
         state, time = self.state, message.time
         if self._idle and state.log and time:
             self._wait(time, host)

@@ -15,7 +15,6 @@ from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.session import Session
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import (
@@ -25,7 +24,7 @@ from compactlab.sim.replay.summarize import (
     Written,
     faults,
 )
-from compactlab.sim.replay.trace import NOWHERE, Outside, SideCall
+from compactlab.sim.replay.trace import NOWHERE, Meter, Outside, SideCall
 
 # Conversion of an agent's extra turn to messages of the replay.
 
@@ -82,7 +81,6 @@ class SideCalls:
         return made
 
     def summarize(self, host: Host, view: View, request: SummaryRequest) -> tuple[Part, ...]:
-        """Make a summary and bill the request for it."""
         if self.summarizer is None:
             raise ModelError(f"{self.spec} asks for summaries; name a summariser")
         if host.reminders:

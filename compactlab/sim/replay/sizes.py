@@ -38,7 +38,6 @@ class Sized(Blocks):
         self._sizes_by_id: dict[int, tuple[Message, int, bool]] = {}
 
     def has_size(self, message: Message) -> bool:
-        """Whether the size of a message was set."""
         return id(message) in self._sizes_by_id
 
     def set_size(self, message: Message, tokens: int, *, bare: bool = False) -> None:
@@ -47,12 +46,10 @@ class Sized(Blocks):
         self._known.pop(id(message), None)
 
     def shift(self, message: Message, tokens: int) -> None:
-        """Add tokens to the size of a message."""
         known, total, bare = self._sizes_by_id[id(message)]
         self.set_size(known, max(0, total + tokens), bare=bare)
 
     def thinks(self, message: Message) -> bool:
-        """Whether a message contains thinking."""
         self.tokens(message)
         return id(message) in self.thoughts
 

@@ -260,22 +260,18 @@ class Pipeline(Composition):
 
     @property
     def spec(self) -> str:
-        """The specs of its parts, joined by plus signs."""
         return " + ".join(step.spec for step in self.steps)
 
     @property
     def label(self) -> str:
-        """The labels of its parts, joined by plus signs."""
         return " + ".join(step.label for step in self.steps)
 
     @property
     def parts(self) -> tuple[Strategy, ...]:
-        """The parts, including those of nested pipelines."""
         return tuple(part for step in self.steps for part in step.parts)
 
     @property
     def sees_future(self) -> bool:  # type: ignore[override]
-        """Whether a part sees the future."""
         return any(part.sees_future for part in self.parts)
 
 
@@ -296,5 +292,4 @@ class Agent(Composition):
 
     @cached_property
     def parts(self) -> tuple[Strategy, ...]:
-        """The parts, including those of nested compositions."""
         return Pipeline(self.steps()).parts

@@ -211,12 +211,10 @@ class Wrapper(Summarizer):
 
     @property
     def spec(self) -> str:
-        """The inner summariser's spec."""
         return self.inner.spec
 
     @property
     def label(self) -> str:
-        """The inner summariser's short name."""
         return self.inner.label
 
     @property
@@ -231,7 +229,6 @@ class Wrapper(Summarizer):
 
     @property
     def named_files(self) -> tuple[str, ...]:
-        """The files that the inner summariser's spec names."""
         return self.inner.named_files
 
 
@@ -251,7 +248,6 @@ class Remembering(Wrapper):
     )
 
     def bound(self, conversation: Conversation, seed: int) -> Remembering:
-        """Bind the inner summariser; a different bound summariser has a separate cache."""
         key = conversation.id, conversation.digest, seed
         if key not in self._bound:
             inner = self.inner.bound(conversation, seed)
@@ -287,7 +283,6 @@ class Matched(Wrapper):
     _instead: dict[tuple[str, ...], tuple[Part, ...]] = field(default_factory=dict, repr=False)
 
     def bound(self, conversation: Conversation, seed: int) -> Matched:
-        """Bind both summarisers."""
         bind = methodcaller("bound", conversation, seed)
         return Matched(bind(self.inner), bind(self.other))
 

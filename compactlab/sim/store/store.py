@@ -17,17 +17,20 @@ from numpy.typing import NDArray
 
 from compactlab.sim.core.errors import InputError, UnverifiedWarning, UsageError
 from compactlab.sim.core.files import begun, lock_file, open_file, read_file, replace_file
-from compactlab.sim.store import digests
 from compactlab.sim.store.code import digest_of_engine
-from compactlab.sim.store.database import connection, literal, quoted
 from compactlab.sim.store.manifest import (
+    DIGEST_SUFFIX,
+    DIGESTS,
     FORMAT,
     VersionError,
+    digest_of_file,
     is_manifest,
+    lines_of,
+    read_lines,
     read_manifest,
     write_manifest,
 )
-from compactlab.sim.store.parquet import ROWS_PER_BYTE, Column, read
+from compactlab.sim.store.parquet import ROWS_PER_BYTE, Column, connection, literal, quoted, read
 from compactlab.sim.store.run import Cell
 from compactlab.sim.store.tables import COUNTED, RUNS, TABLES
 
@@ -163,7 +166,7 @@ class Store:
             raise UsageError(f"cannot write to {str(self.folder)!r}: {error}") from None
 
     def _check_links(self) -> None:
-        for name in (_LOCK, _COUNTS, digests.FOLDER, RUNS, *TABLES):
+        for name in (_LOCK, _COUNTS, DIGESTS, RUNS, *TABLES):
             if (self.folder / name).is_symlink():
                 raise UsageError(f"cannot write to {str(self.folder)!r}: {name} in it is a link")
 
@@ -176,8 +179,7 @@ class Store:
         return self.folder / table / f"{shard}{_SUFFIX}"
 
     def digests_of(self, shard: str) -> Path:
-        """Return the path of a shard's digests."""
-        return self.folder / digests.FOLDER / f"{shard}{digests.SUFFIX}"
+        return self.folder / DIGESTS / f"{shard}{DIGEST_SUFFIX}"
 
     def _files(self, table: str, suffix: str = _SUFFIX) -> dict[str, int]:
         """Return the shards that have a file in a table, with its size; ignore other files."""
@@ -208,13 +210,12 @@ class Store:
             raise self._fault(f"a damaged store of results: {fault}")
 
     def put(self, shard: str, contents: Mapping[str, bytes]) -> None:
-        """Store a shard."""
         self._check_there()
         # A shard of the same name is removed first, so that old and new files never mix.
         self.drop([shard])
         tables = [table for table in sorted(contents) if table != RUNS]
         files = {self.path(table, shard): contents[table] for table in tables}
-        files[self.digests_of(shard)] = digests.lines_of(shard, contents)
+        files[self.digests_of(shard)] = lines_of(shard, contents)
         files[self.path(RUNS, shard)] = contents[RUNS]
         for file, content in files.items():
             with suppress(FileExistsError):
@@ -235,7 +236,7 @@ class Store:
     @property
     def unverified(self) -> list[str]:
         """Return the shards without digests."""
-        return sorted(self._files(RUNS).keys() - self._files(digests.FOLDER, digests.SUFFIX).keys())
+        return sorted(self._files(RUNS).keys() - self._files(DIGESTS, DIGEST_SUFFIX).keys())
 
     def _verified(self, table: str, shard: str) -> Path:
         """Return the path of a shard's file; it must be no link and match its digest."""
@@ -264,7 +265,7 @@ class Store:
         try:
             if file.parent.is_symlink():
                 raise OSError("it is behind a link")
-            return digests.read_lines(shard, read_file(file, _LONGEST))
+            return read_lines(shard, read_file(file, _LONGEST))
         except (FileNotFoundError, NotADirectoryError):
             return {}
         except (OSError, ValueError) as error:
@@ -277,7 +278,7 @@ class Store:
             with open_file(self.path(table, shard)) as file:
                 if os.fstat(file.fileno()).st_size > _LARGEST:
                     raise OSError(f"it has more than {_LARGEST:,} bytes")
-                return digests.digest_of_file(file)
+                return digest_of_file(file)
         except OSError as error:
             raise self._damaged(table, shard, error) from None
 
@@ -335,7 +336,7 @@ class Store:
             self._remove(self.folder / _COUNTS / name)
         for file in (_LOCK, MANIFEST):  # The manifest last: until then the folder is a store.
             (self.folder / file).unlink(missing_ok=True)
-        names = (RUNS, *TABLES, digests.FOLDER, _COUNTS)
+        names = (RUNS, *TABLES, DIGESTS, _COUNTS)
         for folder in (*(self.folder / name for name in names), self.folder):
             with suppress(OSError):
                 folder.rmdir()
@@ -343,7 +344,7 @@ class Store:
     def tidy(self) -> None:
         """Remove the remains of a killed run: incomplete shards, half-written files."""
         whole = set(self.shards())
-        folders = {digests.FOLDER: digests.SUFFIX} | dict.fromkeys((RUNS, *TABLES), _SUFFIX)
+        folders = {DIGESTS: DIGEST_SUFFIX} | dict.fromkeys((RUNS, *TABLES), _SUFFIX)
         for table, suffix in folders.items():
             self.drop(set(self._files(table, suffix)) - whole)
             for file in begun(self.folder / table, suffix):
@@ -351,7 +352,6 @@ class Store:
                     self._remove(file)
 
     def cells(self, status: Sequence[str] = ()) -> dict[Cell, str]:
-        """Return the stored cells with their shards."""
         if not self.exists:
             return {}
         runs = self.read(RUNS, {**_CELL, **ROWS})

@@ -10,7 +10,7 @@ from typing import Any
 
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.core.message import Message, Part, encoded
-from compactlab.sim.diff.compaction_diff import (
+from compactlab.sim.diff import (
     FATES,
     Diff,
     DiffRow,
@@ -24,7 +24,7 @@ from compactlab.sim.diff.compaction_diff import (
 from compactlab.sim.facts import STATES
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.metrics import RunData
-from compactlab.sim.metrics.lag import LAGS, recall
+from compactlab.sim.metrics.memory import LAGS, recall
 from compactlab.sim.metrics.run_data import BASE_CALLS
 from compactlab.sim.store.parquet import Column, Columns, Table
 

@@ -12,8 +12,7 @@ from typing import Annotated, Literal, NamedTuple
 from compactlab.sim.core.limits import at_least, between
 from compactlab.sim.core.message import SUMMARY, Message, Weight
 from compactlab.sim.core.view import Phase, View
-from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.state import Compacted
+from compactlab.sim.replay.host import Compacted, Host
 from compactlab.sim.replay.strategy import Act, Strategy
 from compactlab.sim.replay.summarize import TurnRequest
 from compactlab.strategies.mechanisms.cut import current_turn, history_end

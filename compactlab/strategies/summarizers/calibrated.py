@@ -25,8 +25,14 @@ from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.facts.occurrences import normal, path_ends
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.lossy import audible_at
-from compactlab.strategies.summarizers.sampling import Drawing, Line, Purpose
-from compactlab.strategies.summarizers.statements import is_summary, recited, statements_in
+from compactlab.strategies.summarizers.sampling import (
+    Drawing,
+    Line,
+    Purpose,
+    is_summary,
+    recited,
+    statements_in,
+)
 from compactlab.strategies.summarizers.writer import Unbound
 
 _COUNT = Tokenizer()  # o200k: the unit of lengths and ages
@@ -305,12 +311,10 @@ class Calibrated(Unbound):
 
     @cached_property
     def calibration(self) -> Calibration:
-        """The model."""
         return find_calibration(self.profile)
 
     @property
     def named_files(self) -> tuple[str, ...]:
-        """The files named in the spec."""
         return (self.profile,) if self.profile else ()
 
     def bound(self, conversation: Conversation, seed: int) -> Summarizer:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from functools import cache, partial
 
-from compactlab.sim.core.loading import with_source
-from compactlab.sim.core.registry import ClassRegistry
+from compactlab.sim.core.registry import ClassRegistry, with_source
 from compactlab.sim.core.spec import parse_spec
 from compactlab.sim.experiment.foreign import ForeignSummarizer
 from compactlab.sim.replay.summarize import Summarizer
@@ -13,17 +12,17 @@ from compactlab.sim.replay.summarize import Summarizer
 DEFAULT = "calibrated"
 
 _PLACES = {
-    "lexrank": "quoting:Lexrank",
-    "centroid": "quoting:Centroid",
-    "lead": "quoting:Lead",
-    "tail": "quoting:Tail",
-    "salience": "quoting:Salience",
+    "lexrank": "extractive:Lexrank",
+    "centroid": "extractive:Centroid",
+    "lead": "extractive:Lead",
+    "tail": "extractive:Tail",
+    "salience": "extractive:Salience",
     "checklist": "checklist:Checklist",
     "lossy": "lossy:Lossy",
     "calibrated": "calibrated:Calibrated",
     "llm": "llm:Llm",
     "oracle": "controls:Oracle",
-    "random": "quoting:Random",
+    "random": "extractive:Random",
     "junk": "controls:Junk",
     "empty": "controls:Empty",
     "inflating": "controls:Inflating",

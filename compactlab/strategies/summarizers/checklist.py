@@ -14,17 +14,17 @@ from compactlab.sim.core.notes import Remembered, Topic
 from compactlab.sim.facts.needs import identifiers
 from compactlab.sim.replay.summarize import Count, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.extractive import Sized
-from compactlab.strategies.summarizers.units import (
+from compactlab.strategies.summarizers.writer import (
     AHEAD,
     ASKED,
     BINDING,
     BROKEN,
     DECIDED,
     Unit,
+    noted,
     units_of,
     words,
 )
-from compactlab.strategies.summarizers.writer import noted
 
 _BINDS = words(*BINDING, "must")
 _DECIDES = words(*DECIDED)
@@ -84,7 +84,6 @@ class Field:
         return parts if self.keeps == "first" else parts[::-1]
 
     def read(self, part: Part) -> Line | None:
-        """Return the line in a part, if the part belongs to this field."""
         label, _, text = part.text.partition(": ")
         return Line(text, part.sources) if label == self.name and text else None
 
@@ -192,6 +191,5 @@ class Checklist(Sized):
 
 
 def _line_in(part: Part) -> tuple[Field | None, Line | None]:
-    """Return the field of a part, and its line."""
     lines = ((field, field.read(part)) for field in FIELDS)
     return next(((field, line) for field, line in lines if line), (None, None))

@@ -13,7 +13,7 @@ from compactlab.sim.core.notes import Remembered
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.replay.summarize import Count, Summarizer, SummaryRequest, TurnRequest, Written
 from compactlab.strategies.summarizers.extractive import Sized
-from compactlab.strategies.summarizers.statements import recited, statements_in
+from compactlab.strategies.summarizers.sampling import recited, statements_in
 from compactlab.strategies.summarizers.writer import Knowing, Unbound, fitting
 
 

@@ -10,7 +10,7 @@ import msgspec
 
 from compactlab.llm.asker import Asker
 from compactlab.llm.endpoint import Endpoint
-from compactlab.llm.request import Request, turns_of
+from compactlab.llm.recorded import Request, turns_of
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.limits import at_least, between
@@ -74,13 +74,11 @@ class Llm(Summarizer):
 
     @property
     def named_files(self) -> tuple[str, ...]:
-        """The recording of its answers, if there is one."""
         file = self.asker.recording(self.model).file if self.asker else None
         return (str(file),) if file and file.is_file() else ()
 
     @property
     def endpoint(self) -> Endpoint:
-        """The endpoint of its requests."""
         return Endpoint.of(self.model, self.api, self.base_url)
 
     def check(self) -> None:
@@ -172,12 +170,10 @@ class Expected(Summarizer):
 
     @property
     def spec(self) -> str:
-        """The spec of the one whose requests are noted."""
         return self.inner.spec
 
     @property
     def label(self) -> str:
-        """Its short name."""
         return self.inner.label
 
     def bound(self, conversation: Conversation, seed: int) -> Expected:

@@ -14,8 +14,10 @@ from compactlab.sim.core.limits import between
 from compactlab.sim.core.message import Part
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.strategies.summarizers.extractive import LONGEST, SHORTEST, USUAL
-from compactlab.strategies.summarizers.sampling import Drawing, Line, Purpose
-from compactlab.strategies.summarizers.statements import (
+from compactlab.strategies.summarizers.sampling import (
+    Drawing,
+    Line,
+    Purpose,
     Statements,
     damaged,
     outdated,
@@ -53,12 +55,10 @@ class Figure:
     polarity: tuple[str, ...] = ()
 
     def at(self, level: Level) -> float:
-        """Return its value at a level."""
         values: dict[Level, float] = {"low": self.low, "mid": self.mid, "high": self.high}
         return values[level]
 
     def fits(self, fact: Fact) -> bool:
-        """Whether it applies to a fact."""
         kind = not self.kinds or fact.kind in self.kinds
         return kind and (not self.polarity or fact.polarity in self.polarity)
 
@@ -143,7 +143,6 @@ class Lossy(Unbound):
             raise ValueError("mutated and stale are shares of the same facts: at most 1 together")
 
     def figure(self, name: str, fact: Fact) -> float:
-        """The value of a figure for a fact."""
         return next(f for f in figures() if f.name == name and f.fits(fact)).at(self.level)
 
     def kept(self, fact: Fact, case: Case) -> float:

@@ -7,8 +7,7 @@ from typing import Any
 
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.tokens import utf16_length
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.openclaw.guards import (
     Cut,

@@ -7,8 +7,7 @@ from typing import Any
 from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import find_model
-from compactlab.sim.replay.host import Host, Services
-from compactlab.sim.replay.state import State
+from compactlab.sim.replay.host import Host, Services, State
 from compactlab.sim.replay.summarize import SummaryRequest
 from compactlab.strategies.langchain import RollingSummary, clauses, cutoff, reached, with_call
 from compactlab.strategies.mechanisms.estimate import approximate

@@ -6,8 +6,7 @@ from typing import Any
 
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.openclaw.pairs import repair
 from tests.conformance.answers import Answer

@@ -8,8 +8,7 @@ from typing import Any
 from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.models.model import find_model
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.strategies.openclaw.outputs import (
     OffloadOutputs,
     chars_to_deliver,

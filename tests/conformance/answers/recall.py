@@ -9,8 +9,7 @@ from compactlab.sim.core.message import Source
 from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.strategy import Pipeline, Strategy
 from compactlab.strategies.openclaw.recovery import MemoryRecall, clamp
 from tests.conformance.answers import Answer

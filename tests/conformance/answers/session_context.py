@@ -12,9 +12,8 @@ from compactlab.scenarios.readers.jsonl import Lines
 from compactlab.scenarios.readers.pi_tree import told
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import FRAME, Message
-from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recording import compacted
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.strategies.controls import AsRecorded
 from tests.conformance.answers import Answer, Excluded

@@ -19,7 +19,7 @@ from compactlab.reports.charts.kit import WIDTH
 from compactlab.reports.charts.lines import by_lag, by_round, cumulative
 from compactlab.reports.charts.names import spaced
 from compactlab.reports.charts.palette import light
-from compactlab.sim.metrics.lag import LAGS
+from compactlab.sim.metrics.memory import LAGS
 from compactlab.sim.store.tables import LAG_TABLE
 
 Compare = Callable[..., Comparison]

@@ -12,7 +12,7 @@ from compactlab.reports.charts.chart import Chart
 from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.gallery import gallery
 from compactlab.reports.charts.kit import CALLS, PERCENT, spread_values
-from compactlab.reports.render import csv
+from compactlab.reports.render.fields import write_csv
 from compactlab.sim.store.results import Results
 
 
@@ -44,7 +44,7 @@ def test_every_chart_but_that_of_panels_has_its_figures(charts: dict[str, Chart]
         assert head[0] == "strategy"
         assert rows
         assert all(len(row) <= len(head) for row in rows)
-        assert csv.write(chart.values).count("\n") == len(rows) + 1
+        assert write_csv(chart.values).count("\n") == len(rows) + 1
 
 
 @pytest.mark.parametrize(("kind", "unit"), [("classes", "USD"), ("loops", "USD")])

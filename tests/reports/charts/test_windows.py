@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from compactlab.reports.analysis.comparison import Comparison
-from compactlab.reports.analysis.windows import sweeps
+from compactlab.reports.analysis.scope import sweeps
 from compactlab.reports.charts.lines import by_window
 
 Compare = Callable[..., Comparison]

@@ -12,16 +12,16 @@ from compactlab.reports.gate.gate import gate
 from compactlab.reports.gate.outputs import commands, in_short, junit, report
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.gate.verdict import Finding
-from compactlab.reports.render import json as as_json
 from compactlab.reports.render import markdown as as_markdown
 from compactlab.reports.render import terminal as as_text
+from compactlab.reports.render.write import write_json
 from compactlab.sim.metrics import METRICS
 
 RISE = {"lower": "worse", "higher": "better", "neither": ""}
 
 
 def as_data(verdict) -> dict:
-    return json.loads(as_json.write(report(verdict)))
+    return json.loads(write_json(report(verdict)))
 
 
 @pytest.mark.parametrize("name", METRICS)

@@ -21,10 +21,10 @@ from compactlab.reports.gate.outputs import (
 )
 from compactlab.reports.gate.rules import Demand, Outcome, Rule
 from compactlab.reports.gate.verdict import Finding, Verdict
-from compactlab.reports.render import json as as_json
 from compactlab.reports.render import markdown as as_markdown
 from compactlab.reports.render import terminal as as_text
 from compactlab.reports.render.text import without_inline_commands
+from compactlab.reports.render.write import write_json
 from tests.reports.spoken import folded
 
 
@@ -37,7 +37,7 @@ def markdown(verdict: Verdict) -> str:
 
 
 def machine(verdict: Verdict) -> str:
-    return as_json.write(report(verdict))
+    return write_json(report(verdict))
 
 
 FORMS = {

@@ -8,18 +8,18 @@ import pytest
 from inline_snapshot import snapshot
 from inline_snapshot.extra import raises
 
-from compactlab.reports.compare.match import (
+from compactlab.reports.compare import (
     MUST_AGREE,
     Match,
     Pairing,
     between,
     chosen,
     refuse_unlike,
+    report,
     within,
 )
-from compactlab.reports.compare.report import report
-from compactlab.reports.render import json as machine
 from compactlab.reports.render import markdown, terminal
+from compactlab.reports.render.write import write_json
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.results import Results
 from tests.lines import refusal
@@ -138,7 +138,7 @@ the same name with different content\
 
 def test_every_format_says_the_same(many: Callable[..., Results]) -> None:
     matches = within(many(), ["keep_all", "cut(most=3)"])
-    data = json.loads(machine.write(report(matches)))
+    data = json.loads(write_json(report(matches)))
     (match,) = data["matches"]
     (cost,) = [each for each in match["contrasts"] if each["metric"] == "cost_usd"]
     assert cost["estimate"] == matches[0].contrasts["cost_usd"].estimate
@@ -233,7 +233,7 @@ def test_a_match_leads_with_recall_at_the_distance_of_the_store(
 ) -> None:
     matches = within(many(), ["keep_all", "cut"])
     assert "| recall ≥20k |" in markdown.write(report(matches))
-    data = json.loads(machine.write(report(matches)))
+    data = json.loads(write_json(report(matches)))
     assert {match["headline"] for match in data["matches"]} == {"recall_20k"}
     near = many()
     for run in near.runs:

@@ -12,7 +12,7 @@ from typing import Any
 
 from inline_snapshot import snapshot
 
-from compactlab.llm.request import Request, Turn
+from compactlab.llm.recorded import Request, Turn
 from compactlab.reports.probe.actions import action_of
 from compactlab.reports.probe.evaluator import Samples, Scored, with_scores
 from compactlab.reports.probe.reader import PromptDraws

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.probe.analysis import Findings, Group, agreement, mcc
 from compactlab.reports.probe.conditions import CONDITIONS
 from compactlab.reports.probe.recall import Mark, Outcome
+from compactlab.reports.probe.recall_report import Findings, Group, agreement, mcc
 
 MARKS = st.builds(Mark, st.sampled_from(["a", "b", " a", ""]), st.booleans(), st.none())
 

@@ -15,10 +15,8 @@ from urllib.parse import quote
 import pytest
 from inline_snapshot import snapshot
 
-from compactlab.reports.serve.guards import BINARY, Guard, Refusal
 from compactlab.reports.serve.jobs import Step
-from compactlab.reports.serve.page import page
-from compactlab.reports.serve.server import Server
+from compactlab.reports.serve.server import BINARY, Guard, Refusal, Server, page
 
 LIMIT = 1_000
 CHOICES = ("claude_code", "codex")

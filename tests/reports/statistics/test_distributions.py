@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import ndtr, ndtri, stdtrit
 
-from compactlab.reports.analysis.distributions import (
+from compactlab.reports.analysis.bootstrap import (
     normal_quantile,
     normal_share,
     student_quantiles,

@@ -16,7 +16,7 @@ from inline_snapshot import snapshot
 from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.render import html, markdown, terminal
-from compactlab.reports.render import json as machines
+from compactlab.reports.render.write import write_json
 from compactlab.reports.tune.choice import Choice, ratio
 from compactlab.reports.tune.report import TuningResult, page, report
 from compactlab.reports.tune.settings import Model
@@ -144,7 +144,7 @@ def test_what_is_led_with_follows_from_the_figures(
     some = st.lists(st.floats(5.0, 15.0), min_size=sessions, max_size=sessions)
     rows = [[shift * each for each in data.draw(some)] for _ in range(3)]
     made = drawn([*rows, data.draw(some)], inferred=inferred)
-    (told,) = json.loads(machines.write(report(found(made))))["strategies"]
+    (told,) = json.loads(write_json(report(found(made))))["strategies"]
     saved = told["of_own_left_out"] or {"high": None}
     shown = saved["high"] is not None and saved["high"] < 1
     kept = told["advised"] == spec(None)
@@ -196,7 +196,7 @@ def test_the_page_has_a_chart_and_nothing_from_elsewhere(labelled: TuningResult)
 
 
 def test_programs_get_all_that_is_said(labelled: TuningResult) -> None:
-    told = json.loads(machines.write(report(labelled)))
+    told = json.loads(write_json(report(labelled)))
     (strategy,) = told["strategies"]
     assert strategy["best"] == strategy["advised"] == spec(85_000)
     assert strategy["knee"] == spec(120_000)

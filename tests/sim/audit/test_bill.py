@@ -7,8 +7,7 @@ from random import Random
 
 import pytest
 
-from compactlab.reports.audit.bill import forecast_bill
-from compactlab.reports.audit.churning import churn_of, losses_of
+from compactlab.reports.audit.churning import churn_of, forecast_bill, losses_of
 from compactlab.reports.audit.tally import input_costs
 from compactlab.sim.replay.client import Churn, Rate
 from tests.sim.audit.client import Client

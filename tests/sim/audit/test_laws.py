@@ -8,10 +8,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from compactlab.reports.audit.audit import audit, name_by_pattern
 from compactlab.reports.audit.churning import churn_of
 from compactlab.reports.audit.diagnosis import diagnose
 from compactlab.reports.audit.forecast import forecasts
+from compactlab.reports.audit.ledger import audit, name_by_pattern
 from compactlab.reports.audit.tally import causes
 from compactlab.sim.core.conversation import Conversation, Event
 from compactlab.sim.core.errors import ModelError

@@ -14,8 +14,7 @@ from compactlab.sim.core.conversation import Compaction, Conversation, Event, Re
 from compactlab.sim.core.message import Call, Message, Part, Role, Source, Usage, verbatim
 from compactlab.sim.core.view import Messages, Phase, View
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.sim.replay.summarize import Summarizer, SummaryRequest
 from compactlab.sim.replay.trace import Header, Step, Trace

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from compactlab.reports.explain.anatomy import anatomy
+from compactlab.reports.explain.explanation import anatomy
 from compactlab.sim.core.conversation import PassedOver, SideRequest
 from compactlab.sim.core.message import Call, Message, Part, Usage
 

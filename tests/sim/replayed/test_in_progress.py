@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from compactlab.sim.core.clients import instruction_files
 from compactlab.sim.core.conversation import Conversation, Fact, Need
-from compactlab.sim.core.instructions import instruction_files
 from compactlab.sim.core.message import Message, Source, verbatim
 from compactlab.sim.replay.recovery import ClosedLoop
 from tests.sim.replayed.test_memory_by_hand import check, cut, fact, figure, says, told

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from compactlab.sim.facts import STATES
 from compactlab.sim.metrics import FAMILIES, METRICS, RunData
-from compactlab.sim.metrics.lag import LONG
+from compactlab.sim.metrics.memory import LONG
 from tests.sim.replayed.recount import KEPT, REACHED, Recount, Seen
 from tests.sim.replayed.remembered import KINDS, forgetting, remembered
 

@@ -8,8 +8,7 @@ import pytest
 
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.metrics import METRICS, RunData
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.trace import SideCall
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer

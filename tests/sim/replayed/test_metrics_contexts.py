@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.metrics import METRICS, RunData
+from compactlab.sim.metrics.context import MOMENTS, moments, spread
 from compactlab.sim.metrics.continuity import kendall
 from compactlab.sim.metrics.drift import divergence
-from compactlab.sim.metrics.recency import MOMENTS, moments, spread
 from tests.sim.replayed.naive_contexts import Naive, diverged, named, tau, tools
 from tests.sim.replayed.rewritten import replays
 

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from compactlab.sim.core.clients import looked_at
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Call, Message, Part, Source, Usage
-from compactlab.sim.core.reads import looked_at
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.metrics import METRICS, RunData, metrics_named
 from compactlab.sim.metrics.thrash import SPEED, Speed

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from compactlab.sim.cache.causes import ORDINARY
-from compactlab.sim.cache.lineage import Place
+from compactlab.sim.cache.prompt import Place
 from compactlab.sim.core.message import Usage
 from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import METRICS, RunData, measure

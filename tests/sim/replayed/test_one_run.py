@@ -12,9 +12,8 @@ from compactlab.sim.experiment import shard
 from compactlab.sim.experiment.conditions import Setting
 from compactlab.sim.experiment.shard import run_one
 from compactlab.sim.metrics import METRICS, RunData, figures
-from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import ClosedLoop
-from compactlab.sim.replay.replay import record, replay
+from compactlab.sim.replay.replay import Options, record, replay
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.trace import Step

@@ -18,7 +18,7 @@ from compactlab.sim.experiment.sweep import Experiment
 from compactlab.sim.experiment.workers import ALONE, Workers
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
-from compactlab.strategies.summarizers.quoting import Lead
+from compactlab.strategies.summarizers.extractive import Lead
 from tests.cli.field import deaf
 
 

@@ -16,7 +16,7 @@ from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.message import Call, Message, Usage, verbatim
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.models.model import find_model, tokenizer_of
-from compactlab.sim.replay.recorded_bill import (
+from compactlab.sim.replay.recording import (
     ANSWER,
     COMPACTION,
     BilledRequest,

@@ -17,9 +17,8 @@ from compactlab.sim.core.message import Message, Part, Source
 from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Phase
 from compactlab.sim.metrics import RunData, figures
-from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import ClosedLoop
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.strategy import Pipeline
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer

@@ -7,8 +7,7 @@ import msgspec
 from compactlab.sim.cache import Cache
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Call, Message, Part, verbatim
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.replay.trace import Step
 from compactlab.strategies.catalogue import find_strategy
 

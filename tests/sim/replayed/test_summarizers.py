@@ -11,14 +11,14 @@ from inline_snapshot import snapshot
 
 from compactlab import api
 from compactlab.reports.page.page import command
-from compactlab.request.plan import plan
+from compactlab.request.names import plan
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.merge import merge
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.store import Store
 from compactlab.strategies.catalogue import find_strategy
 from compactlab.strategies.summarizers.catalogue import find_summarizer
-from compactlab.strategies.summarizers.quoting import Lead
+from compactlab.strategies.summarizers.extractive import Lead
 from tests.lines import refusal
 
 SESSION = "coding_agent(turns=3, tokens=6000)"

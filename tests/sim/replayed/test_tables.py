@@ -17,9 +17,8 @@ from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Message
 from compactlab.sim.facts import STATES
 from compactlab.sim.metrics import METRICS, RunData
-from compactlab.sim.replay.options import Options
 from compactlab.sim.replay.recovery import ClosedLoop
-from compactlab.sim.replay.replay import record
+from compactlab.sim.replay.replay import Options, record
 from compactlab.sim.store.parquet import Rows
 from compactlab.sim.store.tables import TABLES
 from compactlab.strategies.catalogue import find_strategy

@@ -14,7 +14,7 @@ from compactlab.scenarios.catalogue import find_scenario
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.core.view import Messages, View
-from compactlab.sim.diff.compaction_diff import (
+from compactlab.sim.diff import (
     FATES,
     GAP,
     MOST,
@@ -32,10 +32,8 @@ from compactlab.sim.diff.compaction_diff import (
     prompt_of,
 )
 from compactlab.sim.metrics import RunData
-from compactlab.sim.replay.meter import Meter
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import record
-from compactlab.sim.replay.trace import Step
+from compactlab.sim.replay.replay import Options, record
+from compactlab.sim.replay.trace import Meter, Step
 from compactlab.sim.store.parquet import Rows
 from compactlab.sim.store.tables import HEAD, SYSTEM, TABLES, TAIL, columns_of
 from compactlab.strategies.catalogue import find_strategy

@@ -1,6 +1,6 @@
 """When a flush is due, and what the agent is told."""
 
-from compactlab.sim.replay.state import Compacted
+from compactlab.sim.replay.host import Compacted
 from compactlab.strategies.openclaw.flush import (
     PROMPT,
     SILENT,

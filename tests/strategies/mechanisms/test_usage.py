@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compactlab.sim.core.message import Usage
-from compactlab.sim.replay.state import Compacted
+from compactlab.sim.replay.host import Compacted
 from compactlab.strategies.mechanisms.estimate import (
     at_most,
     is_little,

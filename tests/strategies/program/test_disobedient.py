@@ -7,8 +7,7 @@ import sys
 import pytest
 
 from compactlab.sim.core.errors import ContractError
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import replay
+from compactlab.sim.replay.replay import Options, replay
 from compactlab.testing.contract import MODEL
 
 HELLOS = {

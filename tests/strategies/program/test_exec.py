@@ -18,8 +18,7 @@ from compactlab.sim.core.message import Message, Part, Source, plain
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.models.model import built_in
 from compactlab.sim.replay.host import Host
-from compactlab.sim.replay.options import Options
-from compactlab.sim.replay.replay import replay
+from compactlab.sim.replay.replay import Options, replay
 from compactlab.sim.replay.sizes import Unseen
 from compactlab.sim.replay.strategy import Lifetime, Strategy
 from compactlab.sim.replay.summarize import SummaryRequest

@@ -23,7 +23,7 @@ from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.metrics import RunData
 from compactlab.sim.metrics.fact_timeline import fact_timeline
-from compactlab.sim.metrics.lag import lag_of
+from compactlab.sim.metrics.memory import lag_of
 from compactlab.sim.models.model import Model
 from compactlab.sim.replay.trace import Step
 

@@ -1,4 +1,4 @@
-"""A synthetic session that repeats the same, or nearly the same, content."""
+"""Synthetic sessions that read the same content again and again."""
 
 from __future__ import annotations
 
@@ -7,11 +7,71 @@ from typing import ClassVar
 
 from compactlab.scenarios.engine.domain import Domain, DomainFile
 from compactlab.scenarios.engine.plan import PlannedFact
-from compactlab.scenarios.engine.story import Story
-from compactlab.scenarios.engine.texts import Texts, beginning, end
+from compactlab.scenarios.engine.story import MOST, Story
 from compactlab.scenarios.engine.world import Draft, Open, ToolCall, World
 from compactlab.sim.core.conversation import FactType
 from compactlab.sim.core.message import Message
+
+
+class Texts:
+    """Texts by name, as lines; a line that states a fact stays in while the fact is valid."""
+
+    def __init__(self) -> None:
+        self._lines: dict[str, list[str]] = {}
+        self._facts: dict[str, PlannedFact] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._lines
+
+    def __getitem__(self, name: str) -> list[str]:
+        """Return the lines of a text for editing, without facts that are no longer valid."""
+        text, facts = self._lines[name], self._facts
+        text[:] = [line for line in text if line not in facts or facts[line].holds]
+        return text
+
+    def __setitem__(self, name: str, lines: list[str]) -> None:
+        self._lines[name] = lines
+
+    def states(self, line: str) -> bool:
+        return line in self._facts
+
+    def insert(self, name: str, fact: PlannedFact, line: str, behind: str) -> None:
+        """Insert a line that states a fact before the line ``behind``, or at the end."""
+        text = self._lines[name]
+        text.insert(text.index(behind) if behind in text else len(text), line)
+        self._facts[line] = fact
+
+
+def beginning(text: list[str], characters: int) -> str:
+    r"""Return the first lines of a text, as few as have this many characters.
+
+    Examples
+    --------
+    >>> beginning(["one", "two", "three"], 5)
+    'one\ntwo'
+    """
+    return "\n".join(text[: _count(text, characters)])
+
+
+def end(text: list[str], characters: int) -> str:
+    """Return the last lines of a text, as few as have this many characters.
+
+    Examples
+    --------
+    >>> end(["one", "two", "three"], 5)
+    'three'
+    """
+    count = _count(text[::-1], characters)
+    return "\n".join(text[len(text) - count :])
+
+
+def _count(lines: list[str], characters: int) -> int:
+    for count, line in enumerate(lines, 1):
+        characters -= len(line) + 1
+        if characters <= 0:
+            return count
+    return len(lines)
+
 
 # All guesses: the numbers of files and logs, and how often one is unchanged at the next reading;
 # how often the user repeats a request, repeats the last message first, pastes a log, and pastes the
@@ -127,3 +187,78 @@ class Repetitions(Story):
     profile: str = "repeats"
     domain = DomainFile("repetitions")
     world: ClassVar[type[World]] = _Watch
+
+
+# A guess: the number of files in the working set, all of the same length.
+FILES = 12
+
+
+class _Rotation(World):
+    """The world of an agent that reads files in rotation."""
+
+    def __init__(self, domain: Domain, draft: Draft, open: Open, tokens: int) -> None:
+        super().__init__(domain, draft, open)
+        self._files = [self.writer.fill("rules/{n}_{h}.yaml") for _ in range(FILES)]
+        self._length = tokens / FILES
+        self._texts = Texts()
+        self._read = 0
+
+    def shows(self, call: ToolCall, kind: FactType) -> bool:
+        return call.name == "read" and not call.failed
+
+    def show(self, call: ToolCall, fact: PlannedFact, line: str) -> str:
+        """Insert the line into the file permanently; see :meth:`World.show`."""
+        result, start = self.placed(call.result, line)
+        behind = result[start + len(line) + 1 :].split("\n", 1)[0]
+        self._texts.insert(str(call.arguments["path"]), fact, line, behind)
+        return result
+
+    def _call(self, name: str, left: float, fails: bool = True) -> ToolCall:
+        if name != "read":
+            return super()._call(name, left, fails)
+        file = self._files[self._read % FILES]
+        self._read += 1
+        if file not in self._texts:
+            length = self.draft.characters(self._length, name)
+            text = self.writer.lines(self.domain.tools[name].lines, length)
+            self._texts[file] = text.split("\n")
+        shown = beginning(self._texts[file], self.draft.characters(left, name))
+        return ToolCall(name, {"path": file}, shown)
+
+
+@dataclass(frozen=True)
+class WorkingSet(Story):
+    """An agent makes twelve files consistent, and reads them in rotation.
+
+    Each change of one of twelve files must be checked against the others, so the agent reads them
+    in a cycle. If working set, summary and system prompt together exceed the trigger, each
+    compaction drops files that are read again, which causes the next compaction: the death spiral
+    of openai/codex issue 13279 (2026-03). At a window of 40,000 tokens, the default does not fit.
+    If everything fits, the script still reads the files. Sizes, waits and shares are guesses
+    (``profiles/rotation.toml``).
+
+    Parameters
+    ----------
+    working_set
+        Tokens (o200k) of the twelve files together.
+
+    Examples
+    --------
+    >>> made = WorkingSet(tokens=60_000).conversation(seed=1)
+    >>> reads = [p for m in made.messages for p in m.parts if p.name == "read"]
+    >>> len({part.text for part in reads if part.type == "tool_call"})
+    12
+    """
+
+    working_set: int = 36_000
+    profile: str = "rotation"
+    domain = DomainFile("working_set")
+    results: ClassVar[tuple[float, float]] = (0.6, 0.98)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not FILES <= self.working_set <= MOST["tokens"]:
+            raise ValueError(f"working_set must be from {FILES} to {MOST['tokens']:,} tokens")
+
+    def told(self, draft: Draft, open: Open) -> World:
+        return _Rotation(self.domain, draft, open, self.working_set)

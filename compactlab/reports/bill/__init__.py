@@ -1,1 +1,0 @@
-"""The recorded spending of logs: totals, tables, and caveats."""
