@@ -289,10 +289,10 @@ PLANTED: list[tuple[Rule, dict[str, str], str]] = [
     (
         nothing_goes_in_circles,
         {
-            "sim/cache/gemini.py": "from compactlab.sim.cache import policy",
-            "sim/cache/policy.py": "def f():\n    from compactlab.sim.cache.prefixes import Xai",
+            "sim/cache/prefixes.py": "from compactlab.sim.cache import policy",
+            "sim/cache/policy.py": "def f():\n    from compactlab.sim.cache.prefixes import Automatic",
         },
-        "each imports the next: sim.cache.policy, sim.cache.gemini, sim.cache.policy",
+        "each imports the next: sim.cache.policy, sim.cache.prefixes, sim.cache.policy",
     ),
     (
         heavy_libraries_wait,

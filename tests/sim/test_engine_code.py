@@ -198,7 +198,7 @@ def test_so_is_data_that_it_reads(copied: Path) -> None:
 
 
 def test_how_secrets_are_hidden_matters_where_they_are(copied: Path) -> None:
-    before, file = digests(), copied / "privacy" / "finding.py"
+    before, file = digests(), copied / "privacy" / "redactor.py"
     file.write_text(extended(file.read_text("utf-8")), "utf-8")
     after = digests()
     assert after[0] == before[0]
