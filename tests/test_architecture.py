@@ -290,7 +290,7 @@ PLANTED: list[tuple[Rule, dict[str, str], str]] = [
         nothing_goes_in_circles,
         {
             "sim/cache/prefixes.py": "from compactlab.sim.cache import policy",
-            "sim/cache/policy.py": "def f():\n    from compactlab.sim.cache.prefixes import Automatic",
+            "sim/cache/policy.py": "def f():\n    from compactlab.sim.cache.prefixes import Tree",
         },
         "each imports the next: sim.cache.policy, sim.cache.prefixes, sim.cache.policy",
     ),
