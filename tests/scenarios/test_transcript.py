@@ -64,14 +64,15 @@ def test_a_transcript_with_a_word_in_it_that_is_none_of_its_lines_stays_one(tmp_
 def test_an_unknown_format_is_told_the_known_ones(tmp_path: Path) -> None:
     path = tmp_path / "package.json"
     path.write_text('{"name": "x"}')
-    with pytest.raises(InputError, match="native, pi, codex, codex-exec"):
+    with pytest.raises(InputError, match="native, claude-code, claude-stream-json"):
         transcripts.read(path)
 
 
 def test_whoever_names_a_plain_text_is_told_the_known_formats_too(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("hello\n")
-    with pytest.raises(InputError, match=r"notes\.txt:1: not JSON.*of these formats: native, pi"):
+    known = r"notes\.txt:1: not JSON.*of these formats: native, claude-code"
+    with pytest.raises(InputError, match=known):
         transcripts.read(path)
 
 
