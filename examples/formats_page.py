@@ -1,4 +1,4 @@
-"""Write the sections of docs/formats.md, which stand in front of each format's stories.
+"""Write the sections of docs/formats.md: those in front of the stories, and what is refused.
 
 ``make docs`` runs it. What a format's section says, the stories below it show.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from compactlab.scenarios.readers.refused import REFUSED
 from compactlab.scenarios.readers.transcript import FORMATS
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -17,6 +18,13 @@ BEGIN = (
     "stories. -->\n"
 )
 END = "<!-- End of the generated part. -->\n"
+REFUSED_HEAD = """## Refused by name
+
+Where nothing else is found in a folder, commands name these.
+
+| not read | what helps |
+|---|---|
+"""
 
 
 def renewed(page: str) -> str:
@@ -24,7 +32,8 @@ def renewed(page: str) -> str:
     before, _, rest = page.partition(BEGIN)
     _, _, after = rest.partition(END)
     known = sections()
-    return f"{before}{BEGIN}\n{''.join(known[each.name] for each in FORMATS)}{END}{after}"
+    read = "".join(known[each.name] for each in FORMATS)
+    return f"{before}{BEGIN}\n{read}{refused()}{END}{after}"
 
 
 def sections() -> dict[str, str]:
@@ -32,6 +41,15 @@ def sections() -> dict[str, str]:
     heads = [file.read_text("utf-8").partition("=== ")[0] for file in sorted(STORIES.glob("*.txt"))]
     found = re.findall(r"^## (.*)\n((?:(?!## ).*\n)*)", "".join(heads), re.MULTILINE)
     return {name: f"## {name}\n{text}" for name, text in found}
+
+
+def refused() -> str:
+    """The section of clients that are not read, those that the same helps in one row."""
+    clients: dict[str, dict[str, None]] = {}
+    for each in REFUSED:
+        clients.setdefault(each.instead, {})[each.client] = None
+    rows = (f"| {', '.join(names)} | {instead} |\n" for instead, names in clients.items())
+    return f"{REFUSED_HEAD}{''.join(rows)}\n"
 
 
 def main() -> None:

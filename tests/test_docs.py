@@ -19,7 +19,6 @@ from compactlab.request.names import plan
 from compactlab.scenarios.catalogue import SCENARIOS
 from compactlab.scenarios.engine.profile import BUILT_IN
 from compactlab.scenarios.readers.homes import HOMES
-from compactlab.scenarios.readers.refused import REFUSED
 from compactlab.scenarios.readers.transcript import FORMATS
 from compactlab.sim.experiment.shard import Shard, Task
 from compactlab.sim.store.manifest import FORMAT
@@ -146,12 +145,6 @@ def test_every_format_has_its_section_with_the_same_points(root: Path) -> None:
         if found := re.findall(r"^- \*\*([a-z, ]+)\*\*: \S", text, re.MULTILINE):
             points[name] = found
     assert points == {each.name: POINTS for each in FORMATS}
-
-
-def test_every_client_that_is_refused_is_named_with_what_helps(root: Path) -> None:
-    section = written_in(root, "formats").partition("## Refused by name")[2]
-    rows = " ".join(re.findall(r"^\| (.+) \| .+ \|$", section, re.MULTILINE))
-    assert {one.client for one in REFUSED if one.client not in rows} == set()
 
 
 def test_where_each_client_keeps_its_logs_is_told(root: Path) -> None:
