@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from compactlab.scenarios.readers import claude_attachments
+from compactlab.scenarios.readers import claude_notes
 from compactlab.scenarios.readers.jsonl import Lines
 
 
 def attached_text(attachment: dict[str, Any], rendered: Any = None) -> tuple[str, bool]:
-    return claude_attachments.attached_text(attachment, Lines(Path("story.jsonl")), rendered)
+    return claude_notes.attached_text(attachment, Lines(Path("story.jsonl")), rendered)
 
 
 SEEN: list[tuple[dict[str, Any], str]] = [

@@ -8,10 +8,11 @@ from typing import Any
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.counts import contained, count
-from compactlab.scenarios.readers.script import Draft, Format, Script, numbered, time_of
+from compactlab.scenarios.readers.script import Draft, Format, Script, numbered
+from compactlab.scenarios.readers.times import time_of
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import Call, Usage, verbatim
+from compactlab.sim.core.message import Call, Usage
 
 NAME = "aider"
 
@@ -54,18 +55,14 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 def _chats(rows: list[str]) -> Iterator[_Chat]:
     chat: _Chat | None = None
-    for row in rows:
-        started = _STARTED.match(row)
-        if started:
+    for row in [*rows, f"{_HEAD}1970-01-01"]:
+        if started := _STARTED.match(row):
             if chat:
                 chat.end()
                 yield chat
             chat = _Chat(time_of(f"{started[1]}T{started[2] or '00:00:00'}Z"))
         elif chat:
             chat.take(row)
-    if chat:
-        chat.end()
-        yield chat
 
 
 class _Chat:
@@ -125,10 +122,8 @@ class _Chat:
         if self._last and notes:
             # The user typed nothing in between: aider sent its notes to the model again.
             self.script.say("user", notes, None, self._time, meta=True, origin=NAME)
-        self._last = self.script.draft("assistant", None, self._time)
-        self._last.parts = [verbatim(self._last.id, "text", text)]
-        self._last.call = Call(self._model, version=NAME)
-        self.script.add(self._last)
+        call = Call(self._model, version=NAME)
+        self._last = self.script.say("assistant", text, None, self._time, call=call)
 
     def _note(self, text: str) -> None:
         sent = _SENT.search(text)

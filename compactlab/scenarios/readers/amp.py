@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -13,9 +12,10 @@ from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import compact
 from compactlab.scenarios.readers.counts import beside, counted
 from compactlab.scenarios.readers.rest import pass_over_rest
-from compactlab.scenarios.readers.script import Format, Script, conversations, time_of
+from compactlab.scenarios.readers.script import Format, Script, conversations
 from compactlab.scenarios.readers.shapes import dict_of, first_is, is_amp, list_of
-from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.scenarios.readers.times import time_of
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
 
@@ -31,7 +31,7 @@ _MESSAGE = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreatio
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a thread."""
-    yield from islice(conversations(lines, partial(_conversation, lines)), 1)
+    yield from islice(conversations(lines, _conversation), 1)
 
 
 def _conversation(lines: jsonl.Lines, thread: Any, _: int) -> Conversation:
@@ -39,33 +39,23 @@ def _conversation(lines: jsonl.Lines, thread: Any, _: int) -> Conversation:
         raise InputError("a thread of Amp has an id and messages")
     lines.pass_over_fields(thread, _THREAD, "a thread")
     script = Script()
-    trees = dict_of(dict_of(thread.get("env")).get("initial")).get("trees")
-    for tree in trees if isinstance(trees, list) else ():
+    for tree in list_of(dict_of(dict_of(thread.get("env")).get("initial")).get("trees")):
         script.locate(str(dict_of(tree).get("uri") or "").removeprefix("file://") or None)
-    ledger = [each for each in _ledger(thread) if isinstance(each, dict)]
+    events = list_of(dict_of(thread.get("usageLedger")).get("events"))
+    ledger = [each for each in events if isinstance(each, dict)]
     time = time_of(thread["created"])
     for message in thread["messages"]:
         with lines.at(0, message):
             if not isinstance(message, dict):
                 raise InputError("a message is an object")
-            time = max(time, _sent(message))
+            time = max(time, time_of(dict_of(message.get("meta")).get("sentAt")))
             time = max(time, _take(script, message, ledger, time, lines))
     for entry in ledger:
         if usage := _usage(dict_of(entry.get("tokens")), _LEDGER):
             purpose = str(entry.get("operationType") or "not in the messages")
             call = Call(str(entry.get("model") or ""), usage, id=str(entry.get("id") or ""))
-            at = time_of(entry.get("timestamp"))
-            script.side_requests.append(SideRequest(purpose, call, at))
+            script.bill(purpose, call, time_of(entry.get("timestamp")))
     return script.conversation(str(thread["id"]), NAME, lines.path)
-
-
-def _ledger(thread: dict[str, Any]) -> list[Any]:
-    events = dict_of(thread.get("usageLedger")).get("events")
-    return list_of(events)
-
-
-def _sent(message: dict[str, Any]) -> float:
-    return time_of(dict_of(message.get("meta")).get("sentAt"))
 
 
 def _take(
@@ -121,14 +111,11 @@ def _block(block: Any) -> Any:
         return {**block, "tool_use_id": block.get("toolUseID"), "content": run}
     run = dict_of(run)
     told = block.get("content", run.get("result", run.get("error", run.get("reason", ""))))
-    content = told if isinstance(told, str) or _is_blocks(told) else compact(told)
+    blocks = isinstance(told, list) and all(isinstance(dict_of(b).get("type"), str) for b in told)
+    content = told if blocks else compact(told)
     failed = run.get("status") in ("error", "rejected-by-user")
     id = block.get("tool_use_id") or block.get("toolUseID")
     return {"type": "tool_result", "tool_use_id": id, "content": content, "is_error": failed}
-
-
-def _is_blocks(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(dict_of(b).get("type"), str) for b in value)
 
 
 FORMAT = Format(NAME, "threads of Amp (JSON)", first_is(is_amp), read)

@@ -7,40 +7,32 @@ from typing import Any, Literal
 
 import msgspec
 
-from compactlab.scenarios.readers.blocks import Tokens
+from compactlab.scenarios.readers.counts import Tokens
 from compactlab.scenarios.readers.script import Draft, Script
 from compactlab.sim.core.conversation import SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import Call, Usage
 
 
-class Written(msgspec.Struct):
-    """Cache writes by lifetime of the entry."""
-
+class _Written(msgspec.Struct):
     ephemeral_5m_input_tokens: Tokens | None = None
     ephemeral_1h_input_tokens: Tokens | None = None
 
 
 class _Counted(msgspec.Struct):
-    """Tokens of a request, or of one of its parts."""
-
     input_tokens: Tokens | None = None
     output_tokens: Tokens | None = None
     cache_read_input_tokens: Tokens | None = None
     cache_creation_input_tokens: Tokens | None = None
-    cache_creation: Written | None = None
+    cache_creation: _Written | None = None
 
 
-class Iteration(_Counted):
-    """One of the model requests behind an answer."""
-
+class _Iteration(_Counted):
     type: str | None = None
     model: str | None = None
 
 
-class ServerTools(msgspec.Struct):
-    """The use of the provider's own tools."""
-
+class _ServerTools(msgspec.Struct):
     web_search_requests: Tokens | None = None
 
 
@@ -50,18 +42,15 @@ class Counts(_Counted):
     speed: str | None = None
     service_tier: str | None = None
     inference_geo: str | None = None
-    server_tool_use: ServerTools | None = None
-    iterations: list[Iteration] | None = None
+    server_tool_use: _ServerTools | None = None
+    iterations: list[_Iteration] | None = None
 
     @property
     def searches(self) -> int:
-        """Web searches, which are billed per search."""
-        return (self.server_tool_use or ServerTools()).web_search_requests or 0
+        return (self.server_tool_use or _ServerTools()).web_search_requests or 0
 
 
-# The speed and the tier with list prices; the prices of others:
-_USUAL_SPEED = "standard"
-_USUAL_TIER = "standard"
+_USUAL = "standard"  # the speed and the tier with list prices
 _PRICED_TIERS = ("batch",)  # a published share of the list price; other tiers are negotiated
 _PRICED_PLACES = ("us",)  # regions with a surcharge; elsewhere the list price applies
 _USUAL_PLACES = ("", "global", "not_available")
@@ -74,7 +63,7 @@ SESSION = "session"  # purpose of requests that only the totals of a session con
 
 def usage_of(counts: _Counted) -> Usage:
     """Return the tokens of a request by billing class."""
-    written = counts.cache_creation or Written()
+    written = counts.cache_creation or _Written()
     hour, minutes = written.ephemeral_1h_input_tokens or 0, written.ephemeral_5m_input_tokens or 0
     # Old versions report only the total; their lifetime was five minutes.
     rest = max(0, (counts.cache_creation_input_tokens or 0) - hour - minutes)
@@ -111,7 +100,7 @@ def priced(model: str, counts: Counts) -> str:
     speed, tier, place = counts.speed, counts.service_tier, counts.inference_geo
     if not model:
         return model
-    if speed not in (None, "", _USUAL_SPEED):
+    if speed not in (None, "", _USUAL):
         if not speed.isalnum():
             raise InputError(f"{speed!r} is not a speed of a request")
         model += f"+{speed}"
@@ -121,10 +110,9 @@ def priced(model: str, counts: Counts) -> str:
 
 def tier_of(counts: Counts) -> str:
     """Return another price modifier (the tier) if it is unusual, else ""."""
-    tier = counts.service_tier or ""
-    place = counts.inference_geo or ""
+    tier, place = counts.service_tier or "", counts.inference_geo or ""
     known = place in (*_USUAL_PLACES, *_PRICED_PLACES)
-    return " ".join(filter(None, ("" if tier == _USUAL_TIER else tier, "" if known else place)))
+    return " ".join(filter(None, ("" if tier == _USUAL else tier, "" if known else place)))
 
 
 def beside(counts: Counts, call: Call, time: float) -> Iterator[SideRequest]:
@@ -137,7 +125,6 @@ def beside(counts: Counts, call: Call, time: float) -> Iterator[SideRequest]:
 
 
 def _of(call: Call, model: str | None, usage: Usage, mark: str) -> Call:
-    """Make a request that belongs to another one."""
     id = f"{call.id}:{mark}" if call.id else ""
     return Call(model or call.model, usage, ttl_of(usage), id=id, inherited=call.inherited)
 
@@ -153,12 +140,10 @@ class Total(msgspec.Struct, rename="camel"):
 
     @property
     def prompt(self) -> tuple[int, int, int]:
-        """The prompt's counts."""
         return self.input_tokens, self.cache_read_input_tokens, self.cache_creation_input_tokens
 
     @classmethod
     def of(cls, usage: Usage, searches: int = 0) -> Total:
-        """Make a total of one request's tokens."""
         return cls(usage.uncached, usage.output, usage.cache_read, usage.cache_write, searches)
 
     def covers(self, other: Total) -> bool:
@@ -166,13 +151,13 @@ class Total(msgspec.Struct, rename="camel"):
         return other.less(self) == Total()
 
     def less(self, other: Total) -> Total:
-        """Subtract another total."""
-        mine, others = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
-        return Total(*(max(0, a - b) for a, b in zip(mine, others, strict=True)))
+        return Total(*(max(0, a - b) for a, b in self._pairs(other)))
 
     def __add__(self, other: Total) -> Total:
-        mine, others = msgspec.structs.astuple(self), msgspec.structs.astuple(other)
-        return Total(*(a + b for a, b in zip(mine, others, strict=True)))
+        return Total(*(a + b for a, b in self._pairs(other)))
+
+    def _pairs(self, other: Total) -> Iterator[tuple[int, int]]:
+        return zip(msgspec.structs.astuple(self), msgspec.structs.astuple(other), strict=True)
 
 
 def plain_name(model: str) -> str:
@@ -196,10 +181,10 @@ def totals_of(requests: Iterable[Call | SideRequest]) -> dict[str, Total]:
     return totals
 
 
-def by_plain_name(totals: Mapping[str, Total]) -> dict[str, Total]:
+def by_plain_name(*totals: Mapping[str, Total]) -> dict[str, Total]:
     """Sum totals by the plain names of models."""
     plain: dict[str, Total] = {}
-    for model, total in totals.items():
+    for model, total in (item for each in totals for item in each.items()):
         plain[plain_name(model)] = plain.get(plain_name(model), Total()) + total
     return plain
 
@@ -215,11 +200,10 @@ def rest_of(
         rest = total.less(known.get(model, Total()))
         if rest == Total():
             continue
-        written = rest.cache_creation_input_tokens
-        minutes, hour = (0, written) if hours else (written, 0)
-        usage = Usage(
-            rest.input_tokens, rest.cache_read_input_tokens, minutes, hour, rest.output_tokens
-        )
+        plain, read, written = rest.prompt
+        usage = Usage(plain, read, 0, written, rest.output_tokens)
+        if not hours:
+            usage = Usage(plain, read, written, output=rest.output_tokens)
         name = f"{id}:{SESSION}:{model}" if id else ""
         call = Call(model, usage, ttl_of(usage), id=name)
         yield SideRequest(SESSION, call, time, rest.web_search_requests)
@@ -257,7 +241,7 @@ class MessageThreads:
     """
 
     def __init__(
-        self, begin: Callable[[Any], Script], add: Callable[[Script, Any, str], None]
+        self, begin: Callable[[Any], Script], add: Callable[[Script, Any, str], object]
     ) -> None:
         self.scripts: list[Script] = []
         self._begin, self._add = begin, add
@@ -265,7 +249,6 @@ class MessageThreads:
         self._after: dict[str, tuple[Script, Draft | None]] = {}
 
     def take(self, value: Any) -> bool:
-        """Take a value if it belongs to a thread."""
         if is_of_thread(value):
             self._request(value, str(value.get("model") or ""))
             return True

@@ -8,32 +8,23 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import (
-    Content,
-    Given,
-    Tokens,
-    as_summary,
-    compact,
-    given,
-    parts,
-)
-from compactlab.scenarios.readers.blocks import result as result_parts
-from compactlab.scenarios.readers.counts import within
+from compactlab.scenarios.readers.blocks import Content, Given, given, parts, result, tool_call
+from compactlab.scenarios.readers.counts import Tokens, within
 from compactlab.scenarios.readers.script import (
     SYSTEM,
     Boundary,
     Draft,
     Format,
-    Moment,
     Script,
-    converted,
+    declared,
+    nothing,
     numbered,
-    seconds,
 )
 from compactlab.scenarios.readers.shapes import dict_of, first_is
+from compactlab.scenarios.readers.times import Moment, converted, seconds
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import Call, Part, Usage, verbatim
+from compactlab.sim.core.message import Call, Usage, verbatim
 
 NAME = "atif"
 
@@ -126,14 +117,13 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     count = 0
     for number, value in jsonl.values(lines):
         scripts: list[tuple[str, Script]] = []
-        stem = lines.path.stem
         with lines.at(number, value):
-            scripts = list(_scripts(value, numbered(stem, count + 1), lines))
+            scripts = list(_scripts(value, numbered(lines.path.stem, count + 1), lines))
         count += bool(scripts)
         for id, script in scripts:
             yield script.conversation(id, NAME, lines.path)
     if not count:
-        raise InputError("there is no conversation in it", str(lines.path))
+        raise nothing(lines)
 
 
 def _scripts(value: Any, id: str, lines: jsonl.Lines) -> Iterator[tuple[str, Script]]:
@@ -172,15 +162,11 @@ def _step(value: Any, lines: jsonl.Lines) -> _Step | None:
 
 
 class _Reading:
-    """Reads a trajectory, with the compaction whose summary comes next."""
-
     def __init__(self, agent: _Agent, counted: bool, lines: jsonl.Lines) -> None:
         self.script = Script()
         self._agent, self._counted, self._lines = agent, counted, lines
         self._boundary: Boundary | None = None
-        if agent.tool_definitions:
-            tools = verbatim(SYSTEM, "text", compact(agent.tool_definitions), name="tools")
-            self.script.system.append(tools)
+        self.script.system += declared(agent.tool_definitions)
 
     def take(self, step: _Step) -> None:
         content = given(step.message, f"a step of {step.source!r}")
@@ -200,29 +186,27 @@ class _Reading:
         if isinstance(management, dict) and management.get("type") == "compaction":
             # The step is only a note for the reader; the next step has the summary.
             self._boundary = self.script.compact(seconds(step.timestamp))
-            self._boundary.inserted += self._note(step, content)
+            self._boundary.insert(self._note(step, content))
         elif self.script.last is None and not step.observation:
             self.script.system += parts(content, SYSTEM, self._lines)
         else:
             self._told(step, content)
 
-    def _note(self, step: _Step, content: Content) -> list[Draft]:
-        note = self.script.draft("user", _id(step), seconds(step.timestamp), meta=True)
-        note.origin = step.source
+    def _note(self, step: _Step, content: Content) -> Draft:
+        time = seconds(step.timestamp)
+        note = self.script.draft("user", _id(step), time, meta=True, origin=step.source)
         note.parts = parts(content, note.id, self._lines)
-        return [note] if note.parts else []
+        return note
 
     def _told(self, step: _Step, content: Content) -> None:
+        draft = self._note(step, content)
         if self._boundary is not None:
             boundary, self._boundary = self._boundary, None
-            boundary.inserted = self._note(step, content)
-            for draft in boundary.inserted:
-                draft.parts = [as_summary(part, boundary.covered) for part in draft.parts]
+            boundary.inserted = []
+            boundary.insert(draft, summary=True)
             return
-        system = step.source == "system"
-        draft = self.script.draft("user", _id(step), seconds(step.timestamp), meta=system)
-        draft.origin = "system" if system else ""
-        draft.parts = parts(content, draft.id, self._lines)
+        draft.meta = step.source == "system"
+        draft.origin = "system" if draft.meta else ""
         if draft.parts:
             self.script.add(draft)
 
@@ -231,7 +215,10 @@ class _Reading:
         if step.reasoning_content:
             draft.parts.append(verbatim(draft.id, "thinking", step.reasoning_content))
         draft.parts += parts(content, draft.id, self._lines)
-        draft.parts += [_asked(call, draft.id) for call in step.tool_calls or []]
+        draft.parts += [
+            tool_call(draft.id, call.function_name, call.arguments, call.tool_call_id)
+            for call in step.tool_calls or []
+        ]
         draft.call = self._call(step)
         if draft.parts or draft.call:
             self.script.add(draft)
@@ -249,38 +236,27 @@ class _Reading:
         return Call(model, usage, version=version, thinking=effort)
 
     def _observe(self, step: _Step) -> None:
-        results = step.observation.results if step.observation else []
-        for result in results:
-            if result.content is None and result.subagent_trajectory_ref:
+        calls = step.tool_calls or []
+        only = (calls[0].tool_call_id or "") if len(calls) == 1 else ""
+        for told in step.observation.results if step.observation else []:
+            content = told.content
+            if content is None and told.subagent_trajectory_ref:
                 continue  # a subagent's work is in its own conversation
             draft = self.script.draft("tool", None, seconds(step.timestamp))
-            call_id = result.source_call_id or _only(step)
-            if step.source == "agent" and (call_id or step.tool_calls):
-                extra = result.extra or {}
+            call_id = told.source_call_id or only
+            if step.source == "agent" and (call_id or calls):
+                extra = told.extra or {}
                 failed = True in (extra.get("is_error"), extra.get("tool_result_is_error"))
-                draft.parts = result_parts(
-                    result.content, draft.id, call_id, error=failed, lines=self._lines
-                )
+                draft.parts = result(content, draft.id, call_id, error=failed, lines=self._lines)
             else:
                 draft.role, draft.meta, draft.origin = "user", True, "observation"
-                draft.parts = parts(result.content, draft.id, self._lines)
+                draft.parts = parts(content, draft.id, self._lines)
             if draft.parts:
                 self.script.add(draft)
 
 
 def _id(step: _Step) -> str | None:
     return None if step.step_id is None else str(step.step_id)
-
-
-def _only(step: _Step) -> str:
-    """Return the call that all results of a step belong to, if there is only one."""
-    calls = step.tool_calls or []
-    return (calls[0].tool_call_id or "") if len(calls) == 1 else ""
-
-
-def _asked(call: _ToolCall, id: str) -> Part:
-    arguments, name = compact(call.arguments), call.function_name
-    return verbatim(id, "tool_call", arguments, name=name, call_id=call.tool_call_id or "")
 
 
 def usage_of(metrics: _Metrics, agent: str) -> Usage | None:

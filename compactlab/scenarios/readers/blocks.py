@@ -8,7 +8,7 @@ import json
 import struct
 from collections.abc import Callable, Iterator
 from functools import partial
-from typing import Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -19,10 +19,8 @@ from compactlab.sim.core.message import Part, Source, verbatim
 
 T = TypeVar("T")
 
-# What an image costs, from its size in pixels; the image itself is not kept.
-#
-# Source: the providers' documentation on vision (Anthropic, 2026): an image costs width x height
-# / 750 tokens, and larger ones are scaled down to about 1,600.
+# What an image costs, from its size in pixels; the image itself is not kept. Source: Anthropic's
+# documentation on vision, 2026: width x height / 750 tokens; larger ones are scaled down to 1,600.
 
 PIXELS_PER_TOKEN = 750
 MOST_TOKENS = 1600
@@ -64,8 +62,6 @@ def _jpeg(raw: bytes) -> tuple[int, int]:
 
 # All formats write lists of typed blocks with similar meanings, so one struct reads them all. A
 # block of unknown type or without its text is an error, because its text would be lost.
-
-Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 
 _TEXT = {"text", "input_text", "output_text", "summary_text", "reasoning_text", "refusal"}
 _CALLS = {"tool_use", "server_tool_use", "mcp_tool_use", "toolCall"}
@@ -122,6 +118,11 @@ def compact(value: Any) -> str:
     return json.dumps({} if value is None else value, separators=(",", ":"), ensure_ascii=False)
 
 
+def tool_call(id: str, name: str, arguments: Any, call_id: str | None = "") -> Part:
+    """Make a call of a tool."""
+    return verbatim(id, "tool_call", compact(arguments), name=name, call_id=call_id or "")
+
+
 def listed(content: Given | dict[str, Any]) -> list[Block]:
     """Return any content as a list of blocks."""
     if isinstance(content, str):
@@ -141,7 +142,6 @@ def parts(content: Given | dict[str, Any], id: str, lines: Lines | None = None) 
 
 
 def _understood(block: Block, lines: Lines | None, make: Callable[[], T]) -> T | None:
-    """Convert a block; return None if it is unknown."""
     try:
         return make()
     except InputError:
@@ -165,7 +165,7 @@ def result(
     words = (_understood(block, lines, partial(_words, block)) for block in blocks)
     text = compact(content) if isinstance(content, dict) else "\n".join(map(_text_of, words))
     main = verbatim(id, "tool_result", text, name=name, call_id=call_id, is_error=error)
-    return [main, *(_image(block, id) for block in blocks if block.type in _IMAGES)]
+    return [main, *(image(id, _image_data(each)) for each in blocks if each.type in _IMAGES)]
 
 
 def result_of(block: Block, id: str, lines: Lines | None = None) -> list[Part]:
@@ -203,9 +203,12 @@ def _part(block: Block, id: str, lines: Lines | None) -> Part | None:
         text = block.thinking
         return verbatim(id, "thinking", text) if text else opaque(id, "thinking", block.type)
     if block.type in _CALLS:
-        return _call(block, id)
+        arguments = block.arguments if block.input is None else block.input
+        if not block.name or arguments is None:
+            raise _lacks(block, "input" if block.name else "name")
+        return tool_call(id, block.name, arguments, block.id)
     if block.type in _IMAGES:
-        return _image(block, id)
+        return image(id, _image_data(block))
     if block.type.endswith("_tool_result"):
         return result_of(block, id, lines)[0]
     if text := _words(block):
@@ -214,15 +217,7 @@ def _part(block: Block, id: str, lines: Lines | None) -> Part | None:
     return None if block.type in _TEXT else opaque(id, kind, block.type)
 
 
-def _call(block: Block, id: str) -> Part:
-    arguments = block.arguments if block.input is None else block.input
-    if not block.name or arguments is None:
-        raise _lacks(block, "input" if block.name else "name")
-    return verbatim(id, "tool_call", compact(arguments), name=block.name, call_id=block.id or "")
-
-
 def _words(block: Block) -> str:
-    """Return the text of a block, which may be any type that a result can contain."""
     if block.type in _TEXT:
         text = block.refusal if block.text is None else block.text
         if text is None:
@@ -262,8 +257,9 @@ def _lacks(block: Block, what: str) -> InputError:
     return InputError(f"a content block of type {block.type!r} has no {what}")
 
 
-def _image(block: Block, id: str) -> Part:
-    return verbatim(id, "image", "", size=image_tokens(_image_data(block)))
+def image(id: str, data: str) -> Part:
+    """Make an image of its data in base64."""
+    return verbatim(id, "image", "", size=image_tokens(data))
 
 
 def _image_data(block: Block) -> str:

@@ -17,24 +17,17 @@ from compactlab.scenarios.readers.blocks import (
     Block,
     Content,
     Given,
-    compact,
     given,
     listed,
     parts,
     result,
     result_of,
+    tool_call,
 )
 from compactlab.scenarios.readers.counts import of_provider
 from compactlab.scenarios.readers.refused import refusal
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, numbered
-from compactlab.scenarios.readers.shapes import (
-    Shape,
-    fits,
-    is_amp,
-    is_cline_session,
-    is_mini,
-    is_task_history,
-)
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, declared, numbered
+from compactlab.scenarios.readers.shapes import dict_of, is_labelled, list_of
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, verbatim
@@ -96,16 +89,22 @@ class _Envelope(msgspec.Struct):
 def is_anthropic(value: Any) -> bool | None:
     """Whether messages are Anthropic's or OpenAI's, by content; None if they are neither."""
     listings = list(_recognised(value))
-    messages = [message for listing, _ in listings for message in listing if _is_message(message)]
+    messages = [
+        each
+        for listing, _ in listings
+        for each in listing
+        if isinstance(each, dict)
+        and each.get("role") in _ROLES
+        and not each.keys().isdisjoint(_SAYING)
+    ]
     if not messages:
         return None
-    if any("system" in envelope or is_of_thread(envelope) for _, envelope in listings):
+    envelopes = [envelope for _, envelope in listings]
+    values = [*envelopes, *(value for listing, _ in listings for value in listing)]
+    if any("system" in each for each in envelopes) or any(map(is_of_thread, values)):
         return True
-    if any(is_of_thread(value) for listing, _ in listings for value in listing):
-        return True
-    contents = [m.get("content") for m in messages]
-    blocks = [block for content in contents if isinstance(content, list) for block in content]
-    return any(isinstance(block, dict) and block.get("type") in _BLOCKS for block in blocks)
+    blocks = [block for each in messages for block in list_of(each.get("content"))]
+    return any(dict_of(block).get("type") in _BLOCKS for block in blocks)
 
 
 def kind_of(first: list[Any]) -> str:
@@ -115,48 +114,20 @@ def kind_of(first: list[Any]) -> str:
     """
     kinds = [is_anthropic(value) for value in first]
     known = [kind for kind in kinds if kind is not None]
-    if 2 * len(known) < len(kinds) or not known or refusal(first) or _is_labelled(first):
+    if 2 * len(known) < len(kinds) or not known or refusal(first):
+        return ""
+    if any(is_labelled(item) for value in first for item in items(value)):
         return ""
     return "anthropic" if True in known else "openai"
-
-
-def _is_message(value: Any) -> bool:
-    """Whether a value is a message: it has a known role, and content."""
-    if not isinstance(value, dict) or value.get("role") not in _ROLES:
-        return False
-    return any(key in value for key in _SAYING)
-
-
-def _is_labelled(first: list[Any]) -> bool:
-    """Whether a value is a trajectory or a session that another reader reads."""
-    kinds = (is_task, is_by_agents, is_session, is_mini, is_amp, is_cline_session, is_task_history)
-    return any(is_one(item) for value in first for item in items(value) for is_one in kinds)
-
-
-def is_session(item: Any) -> bool:
-    """Whether a value is a session of Hermes Agent: a snapshot or an export."""
-    snapshot: Shape = {"session_id": str, "platform": object, "messages": list}
-    export: Shape = {"id": str, "source": str, "started_at": object, "messages": list}
-    return fits(item, snapshot) or fits(item, export)
-
-
-def is_task(item: Any) -> bool:
-    """Whether a value is a trajectory of tau-bench."""
-    return isinstance(item, dict) and "task_id" in item and isinstance(item.get("traj"), list)
-
-
-def is_by_agents(item: Any) -> bool:
-    """Whether a value is a trajectory of SWE-agent: its messages name their agent."""
-    history = item.get("history") if isinstance(item, dict) else None
-    if not isinstance(history, list):
-        return False
-    return any(isinstance(m, dict) and "role" in m and "agent" in m for m in history)
 
 
 def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file: of its one document, or of its lines."""
     alone = Script()  # messages, one per line
-    threads = MessageThreads(partial(script, lines=lines), partial(_add, lines))
+    threads = MessageThreads(
+        partial(script, lines=lines),
+        lambda into, value, model: take(into, value, lines, call=Call(model)),
+    )
     count = 0
     for number, value in _apart(jsonl.values(lines)):
         of_thread = None
@@ -189,10 +160,6 @@ def _apart(values: Iterable[tuple[int, Any]]) -> Iterator[tuple[int, Any]]:
     for number, value in values:
         mixed = isinstance(value, list) and any(map(is_of_thread, value))
         yield from ((number, each) for each in (value if mixed else [value]))
-
-
-def _add(lines: jsonl.Lines, script: Script, value: Any, model: str) -> None:
-    take(script, value, lines, call=Call(model))
 
 
 def items(value: Any) -> list[Any]:
@@ -233,8 +200,7 @@ def script(item: Any, lines: jsonl.Lines, number: int = 0) -> Script:
     envelope = msgspec.convert(outside, _Envelope)
     script = Script()
     script.system += parts(envelope.system, SYSTEM, lines)
-    if envelope.tools:
-        script.system.append(verbatim(SYSTEM, "text", compact(envelope.tools), name="tools"))
+    script.system += declared(envelope.tools)
     for message in messages:
         with lines.at(number, message):
             take(script, message, lines, call=Call(envelope.model or ""))
@@ -266,17 +232,14 @@ def take(
     elif message.role == "user":
         _take_user(script, message, lines, meta)
     elif message.role == "assistant":
-        draft = script.draft("assistant", message.id)
-        draft.call = _call(value, message, call or Call())
+        made = _call(value, message, call or Call())
+        draft = script.draft("assistant", message.id, call=made)
         _say(draft, message, lines)
         script.add(draft)
     else:
-        draft = script.draft("tool", message.id)
+        draft, name = script.draft("tool", message.id), message.name or ""
         call_id = message.tool_call_id or next(iter(message.tool_call_ids or ()), "")
-        draft.parts = result(
-            message.content, draft.id, call_id, name=message.name or "", lines=lines
-        )
-        script.add(draft)
+        script.add(draft, result(message.content, draft.id, call_id, name=name, lines=lines))
     added = script.path[before:]
     for draft in added:
         draft.time = time
@@ -340,8 +303,7 @@ def _take_user(script: Script, message: _Message, lines: jsonl.Lines, meta: bool
             rest.append(block)
             continue
         draft = script.draft("tool", message.id)
-        draft.parts = result_of(block, draft.id, lines)
-        script.add(draft)
+        script.add(draft, result_of(block, draft.id, lines))
     _add_user(script, message, rest, lines, meta)
 
 
@@ -366,9 +328,8 @@ def _say(draft: Draft, message: _Message, lines: jsonl.Lines) -> None:
         calls = [*calls, _ToolCall(message.function_call.name, message.function_call)]
     for call in calls:
         asked = call.function or call.custom or _Function()
-        arguments = compact(asked.input if asked.arguments is None else asked.arguments)
-        part = verbatim(draft.id, "tool_call", arguments, name=asked.name, call_id=call.id or "")
-        draft.parts.append(part)
+        arguments = asked.input if asked.arguments is None else asked.arguments
+        draft.parts.append(tool_call(draft.id, asked.name, arguments, call.id))
 
 
 def _is_of(kind: str, first: list[Any]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,9 @@ import msgspec
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.anthropic import Total, rest_of
 from compactlab.scenarios.readers.claude_thread import Line, Node, Thread
-from compactlab.scenarios.readers.script import Format, Home, Tree, decoder
+from compactlab.scenarios.readers.script import Format, Home, Tree
 from compactlab.scenarios.readers.shapes import any_is
+from compactlab.scenarios.readers.times import decoder
 from compactlab.scenarios.readers.unread import unknown_fields
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
@@ -24,8 +26,6 @@ NAME = "claude-code"
 
 
 class _Cost(msgspec.Struct, rename="camel"):
-    """The client's counts at its end: of the whole session with all its agents."""
-
     model_usage: dict[str, Total] | None = None
 
 
@@ -104,8 +104,6 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 class _File:
-    """The conversations of a file, whose lines may be interleaved."""
-
     def __init__(self, lines: jsonl.Lines) -> None:
         self._lines = lines
         self._threads = {"": Thread(lines)}
@@ -118,7 +116,10 @@ class _File:
 
     def take(self, data: bytes) -> None:
         node = jsonl.decode(data, _NODE)
-        _check(node)
+        if not node.type:
+            raise InputError("a line has no type")
+        if node.type in _SAID and not node.uuid:
+            raise InputError(f"a line of type {node.type!r} has no uuid")
         if node.type not in _HANGING:
             self._aside(node, data)
         if not node.uuid or node.type in _BOOKKEEPING:
@@ -170,7 +171,6 @@ class _File:
         return self._threads[key]
 
     def _key(self, node: Node) -> str:
-        """Return the conversation that a line belongs to."""
         if not node.is_sidechain:
             return ""
         return node.agent_id or self._thread_of.get(node.parent_uuid or "") or node.uuid or ""
@@ -222,14 +222,12 @@ class _File:
         return hash(bytes(inner.get("content", b"")))
 
     def _unknown(self, fields: dict[str, msgspec.Raw], whose: str) -> None:
-        """Count unknown fields that seem to have text."""
         edits = [key for key in _EDITING if bytes(fields.get(key, b"null")) not in _NOTHING]
         if edits:
             raise RefusedError(f"Claude Code edited the context: {whose} has {edits[0]!r}")
         new = fields.keys() - _KNOWN - self._labels
-        for key in new:
-            if not any(unknown_fields({key: key}, ())) and len(self._labels) < _MOST_LABELS:
-                self._labels.add(key)
+        labels = (key for key in new if not any(unknown_fields({key: key}, ())))
+        self._labels.update(islice(labels, _MOST_LABELS - len(self._labels)))
         said = {key: jsonl.decode(bytes(fields[key]), jsonl.ANY) for key in new - self._labels}
         self._lines.pass_over_fields(said, _KNOWN, whose)
 
@@ -241,14 +239,6 @@ def _agents_of(path: Path) -> Iterator[Call | SideRequest]:
             for conversation in () if file.is_symlink() else read(jsonl.Lines(file)):
                 yield from (answer.call for answer in conversation.calls if answer.call)
                 yield from conversation.side_requests
-
-
-def _check(node: Node) -> None:
-    """Check that a line has a type, and a line of the tree an id."""
-    if not node.type:
-        raise InputError("a line has no type")
-    if node.type in _SAID and not node.uuid:
-        raise InputError(f"a line of type {node.type!r} has no uuid")
 
 
 def _refuse_edit(kind: str) -> None:

@@ -5,7 +5,7 @@ They are recorded as compactions: changed messages are inserted first, and the r
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,7 +13,7 @@ import msgspec
 
 from compactlab.scenarios.readers.script import Boundary, Draft, Script
 from compactlab.sim.core.conversation import EDIT
-from compactlab.sim.core.message import Source, verbatim
+from compactlab.sim.core.message import Part, Source
 
 STUB = "[Old tool result content cleared]"  # Claude Code's replacement of a cleared result
 
@@ -36,7 +36,6 @@ class Context:
         self._changed: dict[Draft, Draft] = {}  # replacements of messages of the script
 
     def compact(self, time: float, *, kept: Draft | None = None, **about: Any) -> Boundary:
-        """Record a compaction that keeps the branch from a message on."""
         boundary = self._script.compact(time, kept=kept, **about)
         if kept:
             boundary.kept_from = self._changed.get(kept, kept).id
@@ -68,22 +67,9 @@ class Context:
         summary: str = "",
         **about: Any,
     ) -> None:
-        """Record that messages were removed or summarised, or that results were cleared.
+        """Record that messages are gone, perhaps for a summary, or that results are cleared.
 
-        Parameters
-        ----------
-        time
-            The time.
-        gone
-            The removed messages.
-        cleared
-            Ids of the calls whose results are cleared.
-        stub
-            The replacement of a result.
-        summary
-            The replacement of the messages.
-        about
-            Other data of the log about it.
+        ``cleared`` are the ids of the results' calls; each result was replaced by ``stub``.
         """
         front, rest = self._view()
         view = [*front, *rest]
@@ -99,7 +85,14 @@ class Context:
         if not summary:
             about["trigger"] = EDIT
         boundary = self.compact(time, kept=kept, restored="verbatim", **about)
-        boundary.inserted += self._after(view[:end], gone, cleared, stub, summary)
+        covered = tuple(Source(draft.id) for draft in view[:end] if draft in gone)
+        for draft in view[:end]:
+            if draft not in gone:
+                again = self._cleared(draft, cleared, stub) if _has(draft, cleared) else draft
+                boundary.inserted.append(again)
+            elif summary:
+                boundary.inserted.append(self._summary(draft, summary, covered))
+                summary = ""
 
     def _view(self) -> tuple[list[Draft], list[Draft]]:
         """Return the inserted messages, and the messages of the branch after them."""
@@ -109,30 +102,9 @@ class Context:
         branch = self._script.path[left.start :]
         return left.front, [self._changed.get(draft, draft) for draft in branch]
 
-    def _after(
-        self,
-        view: list[Draft],
-        gone: Collection[Draft],
-        cleared: Collection[str],
-        stub: str,
-        summary: str,
-    ) -> Iterator[Draft]:
-        if summary:
-            covered = tuple(Source(draft.id) for draft in view if draft in gone)
-        for draft in view:
-            if draft in gone:
-                if summary:
-                    yield self._summary(draft, summary, covered)
-                    summary = ""
-            elif _has(draft, cleared):
-                yield self._cleared(draft, cleared, stub)
-            else:
-                yield draft
-
     def _summary(self, first: Draft, text: str, covered: tuple[Source, ...]) -> Draft:
         draft = self._script.draft("user", f"{first.id}-collapsed", first.time, meta=True)
-        part = verbatim(draft.id, "text", text)
-        draft.parts = [msgspec.structs.replace(part, kind="summary", sources=covered)]
+        draft.parts = [Part("text", text, "summary", covered)]
         return draft
 
     def _cleared(self, draft: Draft, cleared: Collection[str], stub: str) -> Draft:

@@ -21,9 +21,10 @@ from compactlab.scenarios.readers.anthropic import (
     rest_of,
     usage_of,
 )
-from compactlab.scenarios.readers.blocks import Tokens
 from compactlab.scenarios.readers.claude_thread import Body, Compacted, Kept, Line, Thread
-from compactlab.scenarios.readers.script import Draft, Format, Moment, converted
+from compactlab.scenarios.readers.counts import Tokens
+from compactlab.scenarios.readers.script import Draft, Format
+from compactlab.scenarios.readers.times import Moment, converted
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Call, Usage
 
@@ -42,8 +43,6 @@ _CHARACTERS_PER_TOKEN = 4
 
 
 class _Held(msgspec.Struct):
-    """The messages that a compaction kept, as printed."""
-
     head_uuid: str | None = None
     uuids: list[str] | None = None
 
@@ -58,8 +57,6 @@ class _Metadata(msgspec.Struct):
 
 
 class _Answer(msgspec.Struct):
-    """The start of a streamed answer."""
-
     id: str | None = None
 
 
@@ -130,8 +127,6 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 class _Session:
-    """A session: its conversation, those of its sub-agents, and the counts of its results."""
-
     def __init__(self, lines: jsonl.Lines, id: str) -> None:
         self._lines, self._id = lines, id
         self._seen: set[str] = set()
@@ -237,7 +232,6 @@ class _Session:
             self._threads[key].recount(self._open.get(key, ""), piece.usage)
 
     def _end(self, event: _Event) -> None:
-        """Take the totals of a process, which accumulate from result to result while it runs."""
         self._result = event.result or self._result
         if event.usage:
             self._usages.append(event.usage)
@@ -258,13 +252,13 @@ class _Session:
         told = [usage_of(usage) for usage in self._usages]
         for usage in (told[-1:], told):  # of the process so far, or of a turn
             _fill(main.answers, usage_total(usage))
-        totals: dict[str, Total] = {}
-        for process in self._totals:
-            for model, total in by_plain_name(process).items():
-                totals[model] = totals.get(model, Total()) + total
+        totals = by_plain_name(*self._totals)
         answers = [draft for thread in threads for draft in thread.answers]
         for model, total in totals.items():
-            _fill([draft for draft in answers if _model(draft) == model], total, sure=False)
+            own = [
+                draft for draft in answers if draft.call and plain_name(draft.call.model) == model
+            ]
+            _fill(own, total, sure=False)
         requests = [request for thread in threads for request in thread.requests]
         time = max((draft.time for draft in answers), default=0.0)
         main.script.side_requests += rest_of(totals, requests, self._id, time)
@@ -282,37 +276,26 @@ def _fill(answers: list[Draft], total: Total, sure: bool = True) -> None:
     Otherwise the total includes other requests. Then nothing is distributed, or, if ``sure`` is
     false, each answer gets at most as much as its text explains.
     """
-    known = usage_total(draft.call.usage or Usage() for draft in answers if draft.call)
+    calls = [draft.call or Call() for draft in answers]
+    usages = [call.usage or Usage() for call in calls]
+    known = usage_total(usages)
     missing = total.output_tokens - known.output_tokens
-    lengths = [sum(len(part.text) for part in draft.parts) for draft in answers]
-    if total.prompt == known.prompt:
-        weights = [length + 1 for length in lengths]
-    elif sure:
-        return
-    else:
-        weights = [
-            max(0, length // _CHARACTERS_PER_TOKEN - _output(draft))
-            for length, draft in zip(lengths, answers, strict=True)
-        ]
+    weights = [sum(len(part.text) for part in draft.parts) + 1 for draft in answers]
+    if total.prompt != known.prompt:
+        if sure:
+            return
+        texts = ((length - 1) // _CHARACTERS_PER_TOKEN for length in weights)
+        weights = [max(0, n - usage.output) for n, usage in zip(texts, usages, strict=True)]
         missing = min(missing, sum(weights))
-    if missing <= 0 or not answers:
+    if missing <= 0:
         return
     given = through = 0
-    for draft, weight in zip(answers, weights, strict=True):
+    for draft, call, usage, weight in zip(answers, calls, usages, weights, strict=True):
         through += weight
         share = missing * through // sum(weights) - given
         given += share
-        call, usage = draft.call or Call(), (draft.call or Call()).usage or Usage()
-        usage = msgspec.structs.replace(usage, output=usage.output + share)
-        draft.call = msgspec.structs.replace(call, usage=usage)
-
-
-def _output(draft: Draft) -> int:
-    return ((draft.call or Call()).usage or Usage()).output
-
-
-def _model(draft: Draft) -> str:
-    return plain_name((draft.call or Call()).model)
+        more = msgspec.structs.replace(usage, output=usage.output + share)
+        draft.call = msgspec.structs.replace(call, usage=more)
 
 
 FORMAT = Format(

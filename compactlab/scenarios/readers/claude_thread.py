@@ -20,35 +20,31 @@ from compactlab.scenarios.readers.anthropic import (
 from compactlab.scenarios.readers.blocks import (
     Block,
     Given,
-    Tokens,
     compact,
     given,
     listed,
     parts,
     result_of,
 )
-from compactlab.scenarios.readers.claude_attachments import SYSTEM_PROMPT, attached_text
 from compactlab.scenarios.readers.claude_edits import Context
+from compactlab.scenarios.readers.claude_notes import SYSTEM_PROMPT, Starts, attached_text
+from compactlab.scenarios.readers.counts import Tokens
 from compactlab.scenarios.readers.jsonl import Lines
-from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Moment, Script, seconds
+from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Script
 from compactlab.scenarios.readers.shapes import dict_of
-from compactlab.scenarios.readers.starts import Starts
+from compactlab.scenarios.readers.times import Moment, seconds
 from compactlab.sim.core.conversation import SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import INTERRUPTED, Call, Diagnosis, Source, Usage, verbatim
 
 
-class Missed(msgspec.Struct):
-    """Why the provider did not read all cached tokens."""
-
+class _Missed(msgspec.Struct):
     type: str | None = None
     cache_missed_input_tokens: Tokens | None = None
 
 
-class Diagnostics(msgspec.Struct):
-    """The provider's diagnostics of a request."""
-
-    cache_miss_reason: Missed | None = None
+class _Diagnostics(msgspec.Struct):
+    cache_miss_reason: _Missed | None = None
 
 
 class Body(msgspec.Struct):
@@ -58,7 +54,7 @@ class Body(msgspec.Struct):
     model: str | None = None
     content: Given = msgspec.UNSET
     usage: Counts | None = None
-    diagnostics: Diagnostics | None = None
+    diagnostics: _Diagnostics | None = None
     context_management: Any = None
 
 
@@ -79,7 +75,7 @@ class Compacted(msgspec.Struct, rename="camel"):
     preserved_messages: Kept | None = None
 
 
-class Cleared(msgspec.Struct, rename="camel"):
+class _Cleared(msgspec.Struct, rename="camel"):
     """The metadata of a boundary after results and attachments were cleared.
 
     Its ``preTokens`` are those of the results, not of the context.
@@ -92,15 +88,11 @@ class Cleared(msgspec.Struct, rename="camel"):
     )
 
 
-class Snipped(msgspec.Struct, rename="camel"):
-    """The metadata of a boundary after messages were removed."""
-
+class _Snipped(msgspec.Struct, rename="camel"):
     removed_uuids: list[str]
 
 
-class Forked(msgspec.Struct, rename="camel"):
-    """The session that a line was copied from."""
-
+class _Forked(msgspec.Struct, rename="camel"):
     session_id: str | None = None
 
 
@@ -115,7 +107,7 @@ class Node(msgspec.Struct, rename="camel"):
     agent_id: str | None = None
     session_id: str | None = None
     cwd: Any = None
-    forked_from: Forked | None = None
+    forked_from: _Forked | None = None
 
 
 class Line(Node, rename="camel"):
@@ -133,8 +125,8 @@ class Line(Node, rename="camel"):
     thinking_metadata: Any = None
     origin: Any = None
     compact_metadata: Compacted | None = None
-    microcompact_metadata: Cleared | None = None
-    snip_metadata: Snipped | None = None
+    microcompact_metadata: _Cleared | None = None
+    snip_metadata: _Snipped | None = None
     retracted_message_uuids: list[str] | None = None
     supersedes_uuids: list[str] | None = None
     message: Body | None = None
@@ -187,21 +179,16 @@ class Thread:
         self._thinking = ""
 
     def take(self, line: Node) -> None:
-        """Take the next line of this conversation."""
         if not self._at:
             self.first_parent = line.parent_uuid or line.logical_parent_uuid
-        self._go_on_after_copies(line)
+        if self._copied and line.parent_uuid == self._copied:
+            self._at[self._copied] = self.script.last
+        self._copied = ""
         parent = self._at.get(line.parent_uuid or "", self.script.last)
+        takes = {"assistant": self._assistant, "user": self._user, "attachment": self._attachment}
         made = None
         if isinstance(line, Line):
-            if line.type == "assistant":
-                made = self._assistant(line, parent)
-            elif line.type == "user":
-                made = self._user(line, parent)
-            elif line.type == "attachment":
-                made = self._attachment(line, parent)
-            else:
-                made = self._system(line, parent)
+            made = takes.get(line.type, self._system)(line, parent)
         if made is None:
             self._wordless.add(line.uuid or "")
         self._at[line.uuid or ""] = made or parent
@@ -218,11 +205,6 @@ class Thread:
         if isinstance(line, Line) and reply and reply.draft.call and body and body.usage:
             self._count(reply, line)
 
-    def _go_on_after_copies(self, line: Node) -> None:
-        if self._copied and line.parent_uuid == self._copied:
-            self._at[self._copied] = self.script.last
-        self._copied = ""
-
     def recount(self, message_id: str, counts: Counts) -> None:
         """Take counts of an answer that came after its text."""
         reply = self._replies.get(message_id)
@@ -232,12 +214,10 @@ class Thread:
 
     @property
     def calls(self) -> list[Call]:
-        """The requests of all answers."""
         return [draft.call for draft in self.answers if draft.call]
 
     @property
     def requests(self) -> list[Call | SideRequest]:
-        """All requests that are billed."""
         return [*self.calls, *self.script.side_requests]
 
     @property
@@ -326,18 +306,11 @@ class Thread:
             reply.counts = counts
         version = f"claude-code {line.version}" if line.version else ""
         thinking = compact(line.effort) if line.effort is not None else self._thinking
-        reply.draft.call = Call(
-            model,
-            usage,
-            ttl_of(usage),
-            version,
-            thinking,
-            before.restarted if before else self.starts.answered(),
-            _diagnosis(body) or (before.diagnosis if before else None),
-            tier_of(counts),
-            body.id or "",
-            self._inherited(line) or bool(before and before.inherited),
-        )
+        restarted = before.restarted if before else self.starts.answered()
+        diagnosis = _diagnosis(body) or (before.diagnosis if before else None)
+        inherited = self._inherited(line) or bool(before and before.inherited)
+        about = version, thinking, restarted, diagnosis, tier_of(counts), body.id or "", inherited
+        reply.draft.call = Call(model, usage, ttl_of(usage), *about)
 
     def _inherited(self, line: Line) -> bool:
         """Whether a line was copied from the session that this one was forked from."""
@@ -360,8 +333,8 @@ class Thread:
         for block in blocks:
             if block.type == "tool_result":
                 draft = self.script.draft("tool", line.uuid, time)
-                draft.parts = result_of(block, draft.id, self._lines)
-                made = self._results[block.tool_use_id or ""] = self.script.add(draft)
+                self.script.add(draft, result_of(block, draft.id, self._lines))
+                made = self._results[block.tool_use_id or ""] = draft
         rest = [block for block in blocks if block.type != "tool_result"]
         said = self._heard(line, rest, parent, time, answers=made is not None) if rest else None
         return said or made
@@ -370,7 +343,8 @@ class Thread:
         self, line: Line, blocks: list[Block], parent: Draft | None, time: float, answers: bool
     ) -> Draft | None:
         text = next((block.text for block in blocks if block.text), "")
-        meta = bool(line.is_meta) or text.startswith(_NOT_TYPED) or _sent_by_client(line.origin)
+        by_client = dict_of(line.origin).get("kind") not in (None, "human")
+        meta = bool(line.is_meta) or text.startswith(_NOT_TYPED) or by_client
         draft = self.script.draft("user", line.uuid, time, meta)
         draft.parts = parts(blocks, draft.id, self._lines)
         if text.startswith(_BROKEN_OFF):
@@ -406,7 +380,6 @@ class Thread:
         return self._noted(line, parent, text, meta=not typed) if text else None
 
     def _noted(self, line: Line, parent: Draft | None, text: str, meta: bool) -> Draft | None:
-        """Add a message that the client wrote."""
         meta = meta or text.startswith(_NOT_TYPED)
         draft = self.script.draft("user", line.uuid, seconds(line.timestamp), meta)
         draft.parts = [verbatim(draft.id, "text", text)]
@@ -435,7 +408,7 @@ class Thread:
             self._open_boundary(line)
             return self.script.last
         if line.subtype == "microcompact_boundary":
-            about = line.microcompact_metadata or Cleared()
+            about = line.microcompact_metadata or _Cleared()
             self._context.edit(
                 seconds(line.timestamp),
                 gone=self._on_branch(about.cleared_attachment_uuids or ()),
@@ -487,7 +460,6 @@ class Thread:
             draft.parts[0] = msgspec.structs.replace(draft.parts[0], text=text)
 
     def collapse(self, record: dict[str, Any]) -> None:
-        """Replace a span of messages by a summary."""
         span = [record.get(f"{end}ArchivedUuid") for end in ("first", "last")]
         first, last = (self._at.get(uuid) if isinstance(uuid, str) else None for uuid in span)
         text = record.get("summaryContent")
@@ -541,14 +513,12 @@ class Thread:
             self._boundary = self._context.compact(time)
         draft = self.script.draft("user", line.uuid, time, meta=True)
         covered = self._boundary.covered or (Source(draft.id),)
-        for part in parts(blocks, draft.id, self._lines):
-            draft.parts.append(msgspec.structs.replace(part, kind="summary", sources=covered))
+        draft.parts = [
+            msgspec.structs.replace(part, kind="summary", sources=covered)
+            for part in parts(blocks, draft.id, self._lines)
+        ]
         if draft.parts:
             self._boundary.inserted.insert(0, draft)
-
-
-def _sent_by_client(origin: object) -> bool:
-    return isinstance(origin, dict) and origin.get("kind") not in (None, "human")
 
 
 def _body(line: Line) -> Body:
@@ -559,7 +529,6 @@ def _body(line: Line) -> Body:
 
 
 def _diagnosis(body: Body) -> Diagnosis | None:
-    """Return the provider's reason for a cache miss."""
     missed = body.diagnostics.cache_miss_reason if body.diagnostics else None
     if missed is None or not missed.type:
         return None
@@ -568,8 +537,7 @@ def _diagnosis(body: Body) -> Diagnosis | None:
 
 def _check_edits(body: Body) -> None:
     """Refuse an answer before which the provider made an unknown edit of the context."""
-    about = dict_of(body.context_management)
-    for edit in about.get("applied_edits") or ():
+    for edit in dict_of(body.context_management).get("applied_edits") or ():
         kind = str(edit.get("type") if isinstance(edit, dict) else edit)
         if not kind.startswith(_THINKING_CLEARED):
             raise RefusedError(f"Claude Code: the provider edited the context ({kind!r})")

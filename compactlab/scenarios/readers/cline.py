@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,10 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
-from compactlab.scenarios.readers.blocks import as_summary, compact
+from compactlab.scenarios.readers.blocks import compact
 from compactlab.scenarios.readers.counts import beside, contained, count, counted
 from compactlab.scenarios.readers.rest import pass_over_rest
-from compactlab.scenarios.readers.script import Draft, Format, Home, Script, conversations, time_of
+from compactlab.scenarios.readers.script import Draft, Format, Home, Script, conversations
 from compactlab.scenarios.readers.shapes import (
     dict_of,
     first_is,
@@ -30,18 +29,17 @@ from compactlab.scenarios.readers.shapes import (
     is_task_history,
     is_task_screen,
     list_of,
+    text_of,
 )
-from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.scenarios.readers.times import time_of
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
 NAME, SESSION = "cline", "cline-session"
 
-HISTORY, SCREEN, METADATA = (
-    "api_conversation_history.json",
-    "ui_messages.json",
-    "task_metadata.json",
-)
+HISTORY, SCREEN = "api_conversation_history.json", "ui_messages.json"
+METADATA = "task_metadata.json"
 _BESIDE = (SCREEN, METADATA, "context_history.json", "history_item.json", "settings.json")
 _MODEL = re.compile(r"<environment_details>.*?<model>([^<\n]+)</model>", re.DOTALL)
 _FOLDER = re.compile(r"# Current (?:Working|Workspace) Directory \(([^)\n]+)\) Files")
@@ -73,8 +71,6 @@ class _Asked:
 
 @dataclass
 class _Task:
-    """A task: its requests, and the models over time."""
-
     vendor: str
     requests: list[_Asked] = field(default_factory=list)
     models: list[tuple[float, str]] = field(default_factory=list)
@@ -92,7 +88,7 @@ def part_of(path: Path) -> Path | None:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversation of a task."""
-    yield from islice(conversations(lines, partial(_conversation, lines)), 1)
+    yield from islice(conversations(lines, _conversation), 1)
 
 
 def _conversation(lines: jsonl.Lines, first: Any, _: int) -> Conversation:
@@ -106,12 +102,10 @@ def _conversation(lines: jsonl.Lines, first: Any, _: int) -> Conversation:
         with lines.at(0, each):
             messages.append(msgspec.convert(each, dict[str, Any]))
     task = _Task(_vendor(lines.path, messages))
-    metadata = _beside(lines, METADATA)
-    usages = metadata.get("model_usage") if isinstance(metadata, dict) else None
-    for entry in usages if isinstance(usages, list) else ():
+    for entry in list_of(dict_of(_beside(lines, METADATA)).get("model_usage")):
         if isinstance(entry, dict):
             task.models.append((time_of(entry.get("ts")), str(entry.get("model_id") or "")))
-    shown = [each for each in (list_of(screen)) if isinstance(each, dict)]
+    shown = [each for each in list_of(screen) if isinstance(each, dict)]
     _take_screen(task, shown, lines)
     script = Script()
     reading = _Reading(script, task, messages, lines)
@@ -136,7 +130,7 @@ def _vendor(path: Path, messages: list[Any]) -> str:
     for vendor, folder in (("roo", "roo-cline"), ("kilo", "kilo-code"), ("cline", "claude-dev")):
         if folder in whole:
             return vendor
-    return "roo" if any(_MODEL.search(_text(each)) for each in messages[:4]) else "cline"
+    return "roo" if any(_MODEL.search(text_of(each)) for each in messages[:4]) else "cline"
 
 
 def _take_screen(task: _Task, shown: list[dict[str, Any]], lines: jsonl.Lines) -> None:
@@ -170,13 +164,9 @@ def _request(vendor: str, shown: dict[str, Any]) -> _Asked:
     time = time_of(shown.get("ts"))
     info = dict_of(shown.get("modelInfo"))
     index = shown.get("conversationHistoryIndex")
-    return _Asked(
-        time,
-        _usage(vendor, told, time, str(info.get("providerId") or "")),
-        str(info.get("modelId") or ""),
-        index if isinstance(index, int) else None,
-        _REQUESTS[shown["say"]],
-    )
+    usage = _usage(vendor, told, time, str(info.get("providerId") or ""))
+    at = index if isinstance(index, int) else None
+    return _Asked(time, usage, str(info.get("modelId") or ""), at, _REQUESTS[shown["say"]])
 
 
 def _usage(vendor: str, told: dict[str, Any], time: float, provider: str) -> Usage | None:
@@ -195,8 +185,6 @@ def _usage(vendor: str, told: dict[str, Any], time: float, provider: str) -> Usa
 
 
 class _Reading:
-    """Reads a history together with the requests of its task."""
-
     def __init__(
         self, script: Script, task: _Task, messages: list[dict[str, Any]], lines: jsonl.Lines
     ) -> None:
@@ -216,9 +204,8 @@ class _Reading:
         for asked in self._task.requests:
             if id(asked) not in answered and asked.usage:
                 model = asked.model or self._model_at(asked.time) or self._latest
-                call = Call(model, asked.usage)
                 purpose = asked.purpose or "not in the history"
-                self._script.side_requests.append(SideRequest(purpose, call, asked.time))
+                self._script.bill(purpose, Call(model, asked.usage), asked.time)
 
     def take_screen(self, shown: list[dict[str, Any]]) -> None:
         """Take the shown messages if the history is missing; the prompts are then unknown."""
@@ -230,8 +217,8 @@ class _Reading:
             if kind in _REQUESTS:
                 asked = next(requests, None)
                 if asked and asked.usage:
-                    answer = self._script.draft("assistant", None, time)
-                    answer.call = Call(asked.model or self._model_at(time), asked.usage)
+                    call = Call(asked.model or self._model_at(time), asked.usage)
+                    answer = self._script.draft("assistant", None, time, call=call)
                     self._script.add(answer)
             elif isinstance(text, str) and text.strip():
                 ours = answer if kind not in ("user_feedback", "task") else None
@@ -244,34 +231,30 @@ class _Reading:
             heard = [verbatim("", "thinking", each["thinking"]) for each in self._thoughts]
             pass_over_rest(self._lines, message, heard, _READ)
             return
-        told = _text(message)
-        folder, model = _FOLDER.search(told), _MODEL.search(told)
-        self._script.locate(folder[1] if folder else None)
-        self._model = model[1].strip() if model else self._model
+        told = text_of(message)
+        if folder := _FOLDER.search(told):
+            self._script.locate(folder[1])
+        if model := _MODEL.search(told):
+            self._model = model[1].strip()
         if message.get("isSummary") or message.get("isTruncationMarker"):
             self._condensed(at, message)
             return
         if asked and asked.truncated:
             self._truncated(*asked.truncated, asked.time)
         time = time_of(message.get("ts")) or (asked.time if asked else 0.0)
-        info = dict_of(message.get("modelInfo"))
-        model_id = str(info.get("modelId") or "") or (asked.model if asked else "")
+        model_id = str(dict_of(message.get("modelInfo")).get("modelId") or "")
+        model_id = model_id or (asked.model if asked else "")
         call = Call(model_id or self._model_at(time), asked.usage if asked else None)
         plain = _as_anthropic(message)
         if message.get("role") == "assistant" and self._thoughts:
             content = plain.get("content")
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-            plain["content"] = [*self._thoughts, *(list_of(blocks))]
+            plain["content"] = [*self._thoughts, *list_of(blocks)]
             self._thoughts = []
         self._latest = call.model or self._latest
+        meta, lines = bool(at and not _TYPED.search(told)), self._lines
         self._taken[at] = chat.take(
-            self._script,
-            plain,
-            self._lines,
-            call=call,
-            time=time,
-            known=_READ,
-            meta=bool(at and not _TYPED.search(told)),
+            self._script, plain, lines, call=call, time=time, known=_READ, meta=meta
         )
         made: list[Part | Draft] = [*self._taken[at], *self._script.system]
         pass_over_rest(self._lines, message, made, _READ)
@@ -304,11 +287,9 @@ class _Reading:
         boundary = self._script.compact(time, kept=kept, trigger="auto")
         for index in range(min(hidden, default=0)):
             boundary.inserted += [self._script.copy(draft) for draft in self._taken[index]]
-        scratch, plain = Script(), _as_anthropic(message) | {"role": "user"}
-        for draft in chat.take(scratch, plain, self._lines, time=time, known=_READ):
-            copy = self._script.copy(draft)
-            copy.parts = [as_summary(part, boundary.covered) for part in copy.parts]
-            boundary.inserted.append(copy)
+        plain = _as_anthropic(message) | {"role": "user"}
+        for draft in chat.take(Script(), plain, self._lines, time=time, known=_READ):
+            boundary.insert(self._script.copy(draft), summary=True)
         pass_over_rest(self._lines, message, boundary.inserted, _READ)
 
 
@@ -346,60 +327,28 @@ def _as_anthropic(message: dict[str, Any]) -> dict[str, Any]:
 
 
 def _block(block: Any) -> Any:
-    kind = block.get("type") if isinstance(block, dict) else None
-    made = _BLOCKS[kind](block) if isinstance(kind, str) and kind in _BLOCKS else None
-    return made or block
-
-
-def _called(block: dict[str, Any]) -> dict[str, Any]:
-    named = {"id": block.get("toolCallId"), "name": block.get("toolName")}
-    return {"type": "tool_use", **named, "input": block.get("input", {})}
-
-
-def _resulted(block: dict[str, Any]) -> dict[str, Any]:
-    output = block.get("output")
-    value = output.get("value", output) if isinstance(output, dict) else output
-    text = value if isinstance(value, str) else compact(value)
-    return {"type": "tool_result", "tool_use_id": block.get("toolCallId"), "content": text}
-
-
-def _reasoned(block: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "thinking", "thinking": block.get("text") or ""}
-
-
-def _filed(block: dict[str, Any]) -> dict[str, Any] | None:
-    content = block.get("content")
-    return {"type": "text", "text": content} if isinstance(content, str) else None
-
-
-def _nested(block: dict[str, Any]) -> dict[str, Any] | None:
-    content = block.get("content")
-    inner = [_block(each) for each in content] if isinstance(content, list) else None
-    return None if inner is None else {**block, "content": inner}
-
-
-_BLOCKS: dict[str, Callable[[dict[str, Any]], dict[str, Any] | None]] = {
-    "tool-call": _called,
-    "tool-result": _resulted,
-    "reasoning": _reasoned,
-    "file": _filed,
-    "tool_result": _nested,
-}
+    told = dict_of(block)
+    kind, content = told.get("type"), told.get("content")
+    if kind == "tool-call":
+        named = {"id": told.get("toolCallId"), "name": told.get("toolName")}
+        return {"type": "tool_use", **named, "input": told.get("input", {})}
+    if kind == "tool-result":
+        output = told.get("output")
+        text = compact(output.get("value", output) if isinstance(output, dict) else output)
+        return {"type": "tool_result", "tool_use_id": told.get("toolCallId"), "content": text}
+    if kind == "reasoning":
+        return {"type": "thinking", "thinking": told.get("text") or ""}
+    if kind == "file" and isinstance(content, str):
+        return {"type": "text", "text": content}
+    if kind == "tool_result" and isinstance(content, list):
+        return {**told, "content": [_block(each) for each in content]}
+    return block
 
 
 def _thoughts(item: dict[str, Any]) -> list[Any]:
-    """Return the thoughts of an item that holds only reasoning."""
-    summary = item.get("summary")
-    texts = [each.get("text") for each in (list_of(summary)) if isinstance(each, dict)]
+    texts = [each.get("text") for each in list_of(item.get("summary")) if isinstance(each, dict)]
     told = "\n".join(text for text in [*texts, item.get("text")] if isinstance(text, str) and text)
     return [{"type": "thinking", "thinking": told}]
-
-
-def _text(message: dict[str, Any]) -> str:
-    content = message.get("content")
-    blocks = content if isinstance(content, list) else [{"text": content}]
-    texts = (block.get("text") for block in blocks if isinstance(block, dict))
-    return "\n".join(text for text in texts if isinstance(text, str))
 
 
 _EXTENSIONS = "*/User/globalStorage"  # of Visual Studio Code and its forks
@@ -442,14 +391,15 @@ def _messages_of(path: Path) -> Path | None:
 
 def read_session(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Read the conversation of a session's file."""
-    yield from islice(conversations(lines, partial(_session, lines)), 1)
+    yield from islice(conversations(lines, _session), 1)
 
 
 def _session(lines: jsonl.Lines, session: Any, _: int) -> Conversation:
     if not is_cline_session(session):
         raise InputError("a session of Cline has an id and messages")
     lines.pass_over_fields(session, _SESSION, "a session")
-    manifest = _manifest(lines)
+    # The session's manifest is a file beside it.
+    manifest = dict_of(_beside(lines, lines.path.name.replace(_MESSAGES, ".json")))
     script = Script()
     script.locate(manifest.get("cwd") or manifest.get("workspace_root"))
     script.subagent = session.get("agent", "lead") != "lead"
@@ -459,12 +409,6 @@ def _session(lines: jsonl.Lines, session: Any, _: int) -> Conversation:
             model = _take_message(script, message, model, lines)
     stem = lines.path.name.removesuffix(".json").removesuffix(".messages")
     return script.conversation(stem, SESSION, lines.path, counted=True)
-
-
-def _manifest(lines: jsonl.Lines) -> dict[str, Any]:
-    """Load the session's manifest, a file beside it."""
-    path = lines.path.with_name(lines.path.name.replace(_MESSAGES, ".json"))
-    return dict_of(jsonl.load(path)) if path != lines.path and path.is_file() else {}
 
 
 def _take_message(script: Script, message: Any, model: str, lines: jsonl.Lines) -> str:
@@ -482,8 +426,7 @@ def _take_message(script: Script, message: Any, model: str, lines: jsonl.Lines) 
         for draft in chat.take(Script(), plain, lines, time=time, known=_OF_SESSIONS):
             copy = script.copy(draft)
             copy.role = "user"
-            copy.parts = [as_summary(part, boundary.covered) for part in copy.parts]
-            boundary.inserted.append(copy)
+            boundary.insert(copy, summary=True)
         pass_over_rest(lines, message, boundary.inserted, _OF_SESSIONS)
         return model
     model = str(dict_of(message.get("modelInfo")).get("id") or model)

@@ -11,28 +11,20 @@ import msgspec
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import (
     Block,
+    Content,
     Given,
-    Tokens,
     compact,
     given,
     opaque,
     parts,
     result,
+    tool_call,
 )
 from compactlab.scenarios.readers.codex_fork import Fork, number_of
-from compactlab.scenarios.readers.counts import within
-from compactlab.scenarios.readers.script import (
-    SYSTEM,
-    Boundary,
-    Draft,
-    Format,
-    Home,
-    Moment,
-    Script,
-    decoder,
-    seconds,
-)
+from compactlab.scenarios.readers.counts import Tokens, within
+from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Format, Home, Script
 from compactlab.scenarios.readers.shapes import any_is
+from compactlab.scenarios.readers.times import Moment, decoder, seconds
 from compactlab.scenarios.readers.unread import edit_refused
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
@@ -84,30 +76,29 @@ _FIELDS_OF_OUTPUTS = {"output", "tools"}
 _FIELDS_OF_ALL = {"internal_chat_message_metadata_passthrough"}
 # Texts that the client writes with the user role; no person typed them.
 _NOT_TYPED = (
-    "# AGENTS.md instructions",
-    "<INSTRUCTIONS>",
-    "<environment_context>",
-    "<skill>",
-    "<subagent_notification>",
-    "<turn_aborted>",
-    "<user_instructions>",
-    "<user_shell_command>",
-)
+    "# AGENTS.md instructions", "<INSTRUCTIONS>", "<environment_context>", "<skill>",
+    "<subagent_notification>", "<turn_aborted>", "<user_instructions>", "<user_shell_command>",
+)  # fmt: skip
 
 
-class _Counts(msgspec.Struct, frozen=True):
+class Counts(msgspec.Struct, frozen=True):
+    """Tokens of requests; cache reads and writes are part of the input."""
+
     input_tokens: Tokens = 0
     cached_input_tokens: Tokens = 0
     cache_write_input_tokens: Tokens = 0
     output_tokens: Tokens = 0
-    reasoning_output_tokens: Tokens = 0
-    total_tokens: Tokens = 0
 
     @property
     def usage(self) -> Usage:
-        """The billing classes: cache reads and writes are part of the input."""
+        """The tokens by billing class."""
         read, written = self.cached_input_tokens, self.cache_write_input_tokens
         return within(self.input_tokens, self.output_tokens, read, written)
+
+
+class _Counts(Counts, frozen=True):
+    reasoning_output_tokens: Tokens = 0
+    total_tokens: Tokens = 0
 
 
 class _Info(msgspec.Struct):
@@ -116,8 +107,6 @@ class _Info(msgspec.Struct):
 
 
 class _Usage(msgspec.Struct):
-    """The usage of a request, as its record counts it."""
-
     response_id: str | None = None
     usage: _Counts | None = None
 
@@ -306,7 +295,6 @@ class _Rollout:
                 self._roll_back(item)
 
     def finish(self) -> None:
-        """Make a request without an answer or compaction a side request."""
         if self._unanswered is not None:
             self.script.side_requests.append(self._unanswered)
             self._unanswered = None
@@ -337,8 +325,7 @@ class _Rollout:
             self._relay(item, time)
         elif item.type.endswith("_output"):
             draft = self.script.draft("tool", item.id, time)
-            draft.parts = _output(item, draft.id, self._lines)
-            self.script.add(draft)
+            self.script.add(draft, _output(item, draft.id, self._lines))
             if not self._counts:
                 self._answer = None
         elif item.type == "message" and _is_told(item):
@@ -374,26 +361,19 @@ class _Rollout:
         text = compact(item.tools)
         if not self.script.events:
             self.script.system.append(verbatim(SYSTEM, "text", text, name="tools"))
-            return
-        draft = self.script.draft("user", item.id, time, meta=True)
-        draft.parts = [verbatim(draft.id, "text", text)]
-        self._tell(draft)
+        else:
+            self.script.say("user", text, item.id, time, meta=True)
+            self._asked = True
 
     def _begin(self, id: str | None, time: float) -> Draft:
         self._asked = self._counted_again = False
-        answer = self.script.draft("assistant", id, time)
-        answer.call = None if self._counts else self._call(None)
-        return self.script.add(answer)
+        call = None if self._counts else self._call(None)
+        return self.script.add(self.script.draft("assistant", id, time, call=call))
 
     def _call(self, counts: _Counts | None, id: str = "") -> Call:
-        return Call(
-            self._model,
-            counts.usage if counts else None,
-            version=self._version,
-            thinking=self._effort,
-            id=id,
-            inherited=self._fork.inherited,
-        )
+        about: dict[str, Any] = {"version": self._version, "thinking": self._effort, "id": id}
+        usage = counts.usage if counts else None
+        return Call(self._model, usage, inherited=self._fork.inherited, **about)
 
     def _identity(self, total: _Counts) -> str:
         """Identify a call without an id by the total usage of its thread so far.
@@ -462,9 +442,7 @@ class _Rollout:
         boundary.call = self._claim(item)
         for value in history:
             draft = self._kept(value, time, boundary)
-            draft.parts = [_as_summary(p, item.message, boundary) for p in draft.parts]
-            if draft.parts:
-                boundary.inserted.append(draft)
+            boundary.insert(draft, [_as_summary(p, item.message, boundary) for p in draft.parts])
 
     def _kept(self, value: Any, time: float, boundary: Boundary) -> Draft:
         """Convert an item that a compaction kept or made; an unknown one has no parts."""
@@ -530,17 +508,17 @@ def _parts_of(item: _Item, id: str, lines: jsonl.Lines) -> list[Part]:
     asked = next((x for x in (item.arguments, item.input, item.action) if x is not None), None)
     if asked is None and item.type in _ARGUED:
         raise InputError(f"an item of type {item.type!r} has no arguments")
-    tool, call_id = item.name or item.type.removesuffix("_call"), item.call_id or item.id or ""
-    return [verbatim(id, "tool_call", compact(asked), name=tool, call_id=call_id)]
+    tool = item.name or item.type.removesuffix("_call")
+    return [tool_call(id, tool, asked, item.call_id or item.id)]
 
 
 def _output(item: _Item, id: str, lines: jsonl.Lines) -> list[Part]:
     output = item.output if isinstance(item.output, _Output) else _Output(item.output)
     if output.content is msgspec.UNSET and output.text is not None:
         output.content = output.text
-    content = (
-        given(output.content, "the output of a tool") if item.tools is None else compact(item.tools)
-    )
+    content: Content = compact(item.tools)
+    if item.tools is None:
+        content = given(output.content, "the output of a tool")
     failed = output.success is False
     return result(content, id, item.call_id or "", error=failed, lines=lines)
 

@@ -11,13 +11,13 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import Tokens, compact, parts, result
-from compactlab.scenarios.readers.counts import within
+from compactlab.scenarios.readers.blocks import compact, parts, result, tool_call
+from compactlab.scenarios.readers.codex import Counts
 from compactlab.scenarios.readers.script import Draft, Format, Script, numbered
 from compactlab.scenarios.readers.shapes import any_is
-from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import Call, Usage, verbatim
+from compactlab.sim.core.message import Call, PartType, Usage, verbatim
 
 NAME = "codex-exec"
 
@@ -42,13 +42,6 @@ _ANSWERED = {
 _WORDS = {"agent_message": "text", "plan": "text", "reasoning": "text", "error": "message"}
 
 
-class _Counts(msgspec.Struct):
-    input_tokens: Tokens = 0
-    cached_input_tokens: Tokens = 0
-    cache_write_input_tokens: Tokens = 0
-    output_tokens: Tokens = 0
-
-
 class _Error(msgspec.Struct):
     message: str
 
@@ -57,7 +50,7 @@ class _Event(msgspec.Struct):
     type: str
     thread_id: str | None = None
     item: dict[str, Any] | None = None
-    usage: _Counts | None = None
+    usage: Counts | None = None
     error: _Error | None = None
     message: str | None = None
 
@@ -101,7 +94,7 @@ class _Thread:
     def __init__(self, lines: jsonl.Lines) -> None:
         self.script = Script()
         self._lines = lines
-        self._total = _Counts()
+        self._total = Counts()
         self._answer: Draft | None = None
         self._turn: list[Draft] = []  # the answers of the turn
         self._open: dict[str, dict[str, Any]] = {}  # incomplete items, by id
@@ -142,7 +135,10 @@ class _Thread:
         if kind == "error":
             self._fail(item)
         elif kind in _WORDS:
-            self._say(kind, item)
+            text, answer = _text(item, _WORDS[kind]), self._begin()
+            type: PartType = "thinking" if kind == "reasoning" else "text"
+            answer.parts.append(verbatim(answer.id, type, text))
+            self._lines.pass_over_fields(item, (_WORDS[kind],), f"an item of type {kind!r}")
         elif kind in _ASKED:
             self._use(kind, item)
         else:
@@ -159,12 +155,6 @@ class _Thread:
             self._turn.append(self._answer)
         return self._answer
 
-    def _say(self, kind: str, item: dict[str, Any]) -> None:
-        text, answer = _text(item, _WORDS[kind]), self._begin()
-        is_thought = kind == "reasoning"
-        answer.parts.append(verbatim(answer.id, "thinking" if is_thought else "text", text))
-        self._lines.pass_over_fields(item, (_WORDS[kind],), f"an item of type {kind!r}")
-
     def _use(self, kind: str, item: dict[str, Any]) -> None:
         """Add a tool call and its result; the next item belongs to another request."""
         keys, told = _ASKED[kind], _ANSWERED.get(kind, "status")
@@ -175,15 +165,15 @@ class _Thread:
             raise InputError(f"an item of type {kind!r} has no {keys[0]}")
         answer, call_id = self._begin(), str(item.get("id") or "")
         name = ".".join(str(item[key]) for key in ("server", "tool") if item.get(key)) or kind
-        text = compact(asked if len(asked) > 1 else next(iter(asked.values())))
-        answer.parts.append(verbatim(answer.id, "tool_call", text, name=name, call_id=call_id))
+        arguments = asked if len(asked) > 1 else next(iter(asked.values()))
+        answer.parts.append(tool_call(answer.id, name, arguments, call_id))
         failed = item.get("status") in ("failed", "declined") or bool(item.get("exit_code"))
-        draft = self.script.add(self.script.draft("tool"))
-        texts = [compact(item[key]) for key in (told, "error") if item.get(key)]
-        draft.parts = result("\n".join(texts), draft.id, call_id, name=name, error=failed)
+        text = "\n".join(compact(item[key]) for key in (told, "error") if item.get(key))
+        draft = self.script.draft("tool")
+        self.script.add(draft, result(text, draft.id, call_id, name=name, error=failed))
         self._answer = None
 
-    def _count(self, total: _Counts | None) -> None:
+    def _count(self, total: Counts | None) -> None:
         """Take the usage of a turn; the client prints the thread's totals (openai/codex#17539).
 
         The size of a prompt is known only in turns of one request.
@@ -198,7 +188,7 @@ class _Thread:
             answer = self._begin()
             answer.parts, answer.call = parts("", answer.id), Call(usage=usage)
         else:
-            self.script.side_requests.append(SideRequest("turn", Call(usage=usage)))
+            self.script.bill("turn", Call(usage=usage))
 
 
 def _text(item: dict[str, Any], key: str) -> str:
@@ -207,14 +197,11 @@ def _text(item: dict[str, Any], key: str) -> str:
     return str(item[key])
 
 
-def _usage(total: _Counts, before: _Counts) -> Usage:
+def _usage(total: Counts, before: Counts) -> Usage:
     """Return the growth of the totals; a total that has shrunk was restarted."""
-    keys = _Counts.__struct_fields__
-    grown = [getattr(total, key) - getattr(before, key) for key in keys]
-    if min(grown) < 0:
-        grown = [getattr(total, key) for key in keys]
-    prompt, read, written, output = grown
-    return within(prompt, output, read, written)
+    now, then = msgspec.structs.astuple(total), msgspec.structs.astuple(before)
+    grown = [new - old for new, old in zip(now, then, strict=True)]
+    return total.usage if min(grown) < 0 else Counts(*grown).usage
 
 
 FORMAT = Format(NAME, "output of `codex exec --json` (JSONL)", any_is(_is_own), read)

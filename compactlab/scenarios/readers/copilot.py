@@ -8,19 +8,11 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import Tokens, compact, opaque, result
-from compactlab.scenarios.readers.counts import less
-from compactlab.scenarios.readers.script import (
-    SYSTEM,
-    Draft,
-    Format,
-    Home,
-    Moment,
-    Script,
-    decoder,
-    seconds,
-)
+from compactlab.scenarios.readers.blocks import opaque, result, tool_call
+from compactlab.scenarios.readers.counts import Tokens, less
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Home, Script
 from compactlab.scenarios.readers.shapes import any_is
+from compactlab.scenarios.readers.times import Moment, decoder, seconds
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Source, Usage, verbatim
@@ -38,18 +30,17 @@ _SUMMARIZED = "session.compaction_complete"
 _REWOUND = "session.snapshot_rewind"
 _SHUTDOWN = "session.shutdown"
 _STATE = {
-    *("session.start", "session.resume", "session.model_change", _SUMMARIZED, _REWOUND, _SHUTDOWN)
-}
+    "session.start", "session.resume", "session.model_change", _SUMMARIZED, _REWOUND, _SHUTDOWN,
+}  # fmt: skip
 _TOLD = {
     "assistant.message", "assistant.reasoning", "system.message", "system.notification",
     "tool.execution_complete", "user.message",
 }  # fmt: skip
-_STARTS = ("session.start", "session.resume")
 # Text fields of messages. Encrypted content has no text, and an intention is for the user.
 _SAYING = {
-    *("content", "transformedContent", "reasoningText", "reasoningOpaque", "encryptedContent"),
-    *("toolRequests", "intentionSummary"),
-}
+    "content", "transformedContent", "reasoningText", "reasoningOpaque", "encryptedContent",
+    "toolRequests", "intentionSummary",
+}  # fmt: skip
 
 
 class _Request(msgspec.Struct, rename="camel"):
@@ -186,8 +177,6 @@ def _is_read(head: _Head, data: bytes, lines: jsonl.Lines) -> bool:
 
 
 class _Agent:
-    """The agent of the session or a subagent, each with its own context."""
-
     def __init__(self) -> None:
         self.script = Script()
         self.answers: dict[str, Draft] = {}  # by message id: an answer may come in chunks
@@ -206,9 +195,7 @@ class _Agent:
         if self.answers:
             self.think([*self.answers.values()][-1])
         elif any(self.thoughts):
-            draft = self.script.add(self.script.draft("assistant"))
-            draft.origin = "aborted"
-            self.think(draft)
+            self.think(self.script.add(self.script.draft("assistant", origin="aborted")))
 
 
 class _Bill:
@@ -225,15 +212,16 @@ class _Bill:
         self._totals: dict[str, Usage] = {}  # at the last end
 
     def tell(self, model: str, usage: Usage) -> None:
-        """Take the usage that an answer or a compaction reports."""
         self._told[model] = self._told.get(model, Usage()) + usage
 
     def end(self, data: _Data, time: float, version: str) -> None:
-        """Take the totals at the end of a session."""
         metrics = data.model_metrics or {}
         totals = {model: each.usage.usage for model, each in metrics.items() if each.usage}
-        if not totals and data.token_details:
-            totals = {data.current_model or "": _detailed(data.token_details)}
+        if not totals and (each := data.token_details):
+            counts = (each.input, each.cache_read, each.cache_write)
+            plain, read, written = (count.token_count for count in counts)
+            usage = Usage(plain, read, written, output=each.output.token_count)
+            totals = {data.current_model or "": usage}
         if not totals:
             return
         told, self._told = self._told, {}
@@ -244,10 +232,12 @@ class _Bill:
             for model, usage in totals.items()
         }
         for usage in told.values():  # usage of a model that has another name here
-            rests = _without(rests, usage)
-        for model, usage in rests.items():
-            if usage != Usage():
-                call = Call(model, usage, version=version)
+            left = usage
+            for model, rest in rests.items():
+                rests[model], left = less(rest, left), less(left, rest)
+        for model, rest in rests.items():
+            if rest != Usage():
+                call = Call(model, rest, version=version)
                 self.side_requests.append(SideRequest("session", call, time))
 
     def _counts_on(self, totals: dict[str, Usage], told: dict[str, Usage]) -> bool:
@@ -259,20 +249,6 @@ class _Bill:
             sum(each.output for each in usages.values()) for usages in (self._totals, totals, told)
         )
         return grown and now >= before + since
-
-
-def _detailed(details: _Details) -> Usage:
-    each = (details.input, details.cache_read, details.cache_write)
-    plain, read, written = (count.token_count for count in each)
-    return Usage(plain, read, written, output=details.output.token_count)
-
-
-def _without(usages: dict[str, Usage], taken: Usage) -> dict[str, Usage]:
-    """Subtract a usage from several, beginning with the first."""
-    rest = {}
-    for model, usage in usages.items():
-        rest[model], taken = less(usage, taken), less(taken, usage)
-    return rest
 
 
 class _Session:
@@ -287,26 +263,28 @@ class _Session:
         self._places: dict[str, Draft | None] = {}  # the last message before each event
 
     def take(self, event: _Event) -> None:
-        data = event.data
+        data, time = event.data, seconds(event.timestamp)
         agent = self._agent(data.parent_tool_call_id or event.agent_id or "")
+        main = self.agents[""].script
         if event.id is not None:
-            self._places[event.id] = self.agents[""].script.last
+            self._places[event.id] = main.last
         if event.type == _SUMMARIZED:
-            self._compaction(agent.script, event)
+            self._compaction(agent.script, event, time)
         elif event.type == _REWOUND:
-            self._rewind(data.up_to_event_id or "")
+            if (id := data.up_to_event_id or "") in self._places:
+                main.rewind(self._places[id])
         elif event.type == _SHUTDOWN:
-            self.bill.end(data, seconds(event.timestamp), self._version)
+            self.bill.end(data, time, self._version)
         elif event.type in _STATE:
             self._state(event)
         elif event.type == "assistant.message":
-            self._answer(agent, event)
+            self._answer(agent, event, time)
         elif event.type == "assistant.reasoning":
             agent.thoughts.append(_content(event))
         elif event.type == "tool.execution_complete":
-            _result(agent.script, event)
+            _result(agent.script, event, time)
         else:
-            _told(agent.script, event, self._lines)
+            _told(agent.script, event, time, self._lines)
 
     def _agent(self, id: str) -> _Agent:
         if not id:
@@ -323,41 +301,33 @@ class _Session:
         if data.copilot_version:
             self._version = f"copilot {data.copilot_version}"
 
-    def _rewind(self, id: str) -> None:
-        if id in self._places:
-            self.agents[""].script.rewind(self._places[id])
-
-    def _answer(self, agent: _Agent, event: _Event) -> None:
+    def _answer(self, agent: _Agent, event: _Event, time: float) -> None:
         data = event.data
         draft = agent.answers.get(data.message_id or "")
         if draft is None:
-            draft = agent.script.draft(
-                "assistant", data.message_id or event.id, seconds(event.timestamp)
-            )
-            draft.call = Call(
+            about: dict[str, Any] = {"version": self._version, "thinking": self._effort}
+            call = Call(
                 data.model or self._model,
-                version=self._version,
-                thinking=self._effort,
                 restarted=self._restarted,
                 id=data.message_id or "",
+                **about,
             )
+            draft = agent.script.draft("assistant", data.message_id or event.id, time, call=call)
             self._restarted = False
             agent.script.add(draft)
             agent.answers[data.message_id or draft.id] = draft
         self._count(draft, data.output_tokens or 0)
         content = _content(event)
         agent.think(draft, data.reasoning_text or "")
-        if data.reasoning_text or any(part.type == "thinking" for part in draft.parts):
-            pass  # encrypted content repeats the text
-        elif data.reasoning_opaque:
+        thought = data.reasoning_text or any(part.type == "thinking" for part in draft.parts)
+        if data.reasoning_opaque and not thought:  # otherwise it repeats the text, encrypted
             draft.parts.append(opaque(draft.id, "thinking", "reasoning"))
         if content:
             draft.parts.append(verbatim(draft.id, "text", content))
         for asked in data.tool_requests or []:
             if asked.arguments is msgspec.UNSET:
                 raise InputError(f"a call of the tool {asked.name!r} has no arguments")
-            text, call_id = compact(asked.arguments), asked.tool_call_id or ""
-            part = verbatim(draft.id, "tool_call", text, name=asked.name, call_id=call_id)
+            part = tool_call(draft.id, asked.name, asked.arguments, asked.tool_call_id)
             draft.parts.append(part)
 
     def _count(self, answer: Draft, output: int) -> None:
@@ -368,16 +338,14 @@ class _Session:
             self.bill.tell(call.model, Usage(output=output - known))
             answer.call = msgspec.structs.replace(call, usage=Usage(output=output))
 
-    def _compaction(self, script: Script, event: _Event) -> None:
+    def _compaction(self, script: Script, event: _Event, time: float) -> None:
         data = event.data
         if data.success is None:
             raise InputError("a compaction does not say whether it succeeded")
         if not data.success:
             return
-        time, before = seconds(event.timestamp), data.pre_compaction_tokens or 0
-        boundary = script.compact(time, tokens_before=before)
-        if data.compaction_tokens_used:
-            used = data.compaction_tokens_used
+        boundary = script.compact(time, tokens_before=data.pre_compaction_tokens or 0)
+        if used := data.compaction_tokens_used:
             boundary.call = Call(used.model or self._model, used.usage, version=self._version)
             self.bill.tell(boundary.call.model, used.usage)
         draft = script.draft("user", event.id, time, meta=True)
@@ -385,8 +353,7 @@ class _Session:
         part = opaque(draft.id, "text", "compaction")
         if data.summary_content:
             part = verbatim(draft.id, "text", data.summary_content, kind="summary")
-        draft.parts = [msgspec.structs.replace(part, sources=sources)]
-        boundary.inserted.append(draft)
+        boundary.insert(draft, [msgspec.structs.replace(part, sources=sources)])
 
 
 def _content(event: _Event) -> str:
@@ -395,7 +362,7 @@ def _content(event: _Event) -> str:
     return event.data.content or ""
 
 
-def _told(script: Script, event: _Event, lines: jsonl.Lines) -> None:
+def _told(script: Script, event: _Event, time: float, lines: jsonl.Lines) -> None:
     """Add the content that the model got, as it was sent if the event has that."""
     data = event.data
     text = data.transformed_content or _content(event)
@@ -411,10 +378,10 @@ def _told(script: Script, event: _Event, lines: jsonl.Lines) -> None:
         return
     injected = (data.source or "user") != "user" or bool(data.is_autopilot_continuation)
     meta = event.type != "user.message" or injected
-    script.say("user", text, event.id, seconds(event.timestamp), meta=meta)
+    script.say("user", text, event.id, time, meta=meta)
 
 
-def _result(script: Script, event: _Event) -> None:
+def _result(script: Script, event: _Event, time: float) -> None:
     data = event.data
     said = [
         data.result.content if isinstance(data.result, _Result) else data.result,
@@ -422,10 +389,9 @@ def _result(script: Script, event: _Event) -> None:
     ]
     if data.result is None and data.error is None:
         raise InputError("a tool has neither a result nor an error")
-    draft = script.draft("tool", event.id, seconds(event.timestamp))
-    text = "\n".join(each for each in said if each)
-    draft.parts = result(text, draft.id, data.tool_call_id or "", error=data.success is False)
-    script.add(draft)
+    draft, text = script.draft("tool", event.id, time), "\n".join(each for each in said if each)
+    failed = data.success is False
+    script.add(draft, result(text, draft.id, data.tool_call_id or "", error=failed))
 
 
 # Homes: GitHub's reference of Copilot CLI's configuration directory (2026).

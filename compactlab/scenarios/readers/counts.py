@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
-from compactlab.scenarios.readers.blocks import Tokens
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Usage
+
+Tokens = Annotated[int, msgspec.Meta(ge=0, le=10**12)]
 
 _PROMPT = ("prompt_tokens", "input_tokens")
 _OUTPUT = ("completion_tokens", "output_tokens")

@@ -34,11 +34,8 @@ _CACHE = 8_000  # page cache in kB
 # indexes, or a malicious one, could keep it busy forever.
 _STEPS, _STEPS_PER_BYTE, _WATCH = 100_000_000, 2, 100_000
 _ALLOWED = {
-    sqlite3.SQLITE_SELECT,
-    sqlite3.SQLITE_READ,
-    sqlite3.SQLITE_TRANSACTION,
-    sqlite3.SQLITE_FUNCTION,
-}
+    sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_TRANSACTION, sqlite3.SQLITE_FUNCTION,
+}  # fmt: skip
 _LIMITS = {
     sqlite3.SQLITE_LIMIT_LENGTH: LARGEST,
     sqlite3.SQLITE_LIMIT_ATTACHED: 0,
@@ -48,7 +45,7 @@ _LIMITS = {
     sqlite3.SQLITE_LIMIT_TRIGGER_DEPTH: 0,
 }
 
-Row = tuple[Any, ...]
+Record = dict[str, Any]  # a row by column
 
 
 def is_database(path: Path) -> bool:
@@ -107,8 +104,7 @@ class Database:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
 
-    def rows(self, query: str, *values: Any) -> Iterator[Row]:
-        """Yield the rows of a query."""
+    def rows(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         with _faults(self.path):
             cursor = self._connection.execute(query, values)
             try:
@@ -120,7 +116,7 @@ class Database:
 
     def records(
         self, table: str, condition: str = "1", *values: Any, order: str = "rowid"
-    ) -> Iterator[dict[str, Any]]:
+    ) -> Iterator[Record]:
         """Yield the rows of a table as dicts, with decoded texts."""
         columns = self.tables[table]
         named = ", ".join(f'"{column}"' for column in columns)
@@ -263,9 +259,8 @@ def _copy(path: Path, folder: Path) -> Path:
         before = _seen(path)
         size = sum(each[0] for each in before if each)
         if size > LARGEST_COPY:
-            raise InputError(
-                f"above {LARGEST_COPY:,} bytes: start its client, or copy less", str(path)
-            )
+            text = f"above {LARGEST_COPY:,} bytes: start its client, or copy less"
+            raise InputError(text, str(path))
         if size > shutil.disk_usage(folder).free:
             text = f"no room for a private copy of {size:,} bytes in {tempfile.gettempdir()}"
             raise InputError(text, str(path))
@@ -281,13 +276,11 @@ def _copy(path: Path, folder: Path) -> Path:
 
 def _seen(path: Path) -> list[tuple[int, int, int] | None]:
     """Return the data that reveal a change of a database or its log."""
-    seen: list[tuple[int, int, int] | None] = []
-    for end in ("", "-wal", "-journal"):
-        try:
+    seen: list[tuple[int, int, int] | None] = [None, None, None]
+    for at, end in enumerate(("", "-wal", "-journal")):
+        with suppress(FileNotFoundError):
             stat = os.stat(f"{path}{end}")
-            seen.append((stat.st_size, stat.st_mtime_ns, stat.st_ino))
-        except FileNotFoundError:
-            seen.append(None)
+            seen[at] = stat.st_size, stat.st_mtime_ns, stat.st_ino
     return seen
 
 

@@ -8,22 +8,16 @@ from typing import Any, NamedTuple
 import msgspec
 
 from compactlab.scenarios.readers import google, jsonl
-from compactlab.scenarios.readers.blocks import Tokens, compact, opaque
+from compactlab.scenarios.readers.blocks import as_summary, opaque
+from compactlab.scenarios.readers.counts import Tokens
 from compactlab.scenarios.readers.google import Piece, Pieces
-from compactlab.scenarios.readers.script import (
-    Draft,
-    Format,
-    Home,
-    Moment,
-    Script,
-    converted,
-    seconds,
-)
-from compactlab.scenarios.readers.shapes import first_is
+from compactlab.scenarios.readers.script import Draft, Format, Home, Script
+from compactlab.scenarios.readers.shapes import first_is, fits, list_of
+from compactlab.scenarios.readers.times import Moment, converted, seconds
 from compactlab.scenarios.readers.unread import edit_refused
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import Call, Part, Usage, verbatim
+from compactlab.sim.core.message import Call, Part, verbatim
 
 NAME = "gemini"
 
@@ -52,10 +46,7 @@ class _Thought(msgspec.Struct):
     description: str | None = None
 
 
-class _ToolCall(msgspec.Struct):
-    name: str
-    id: str | None = None
-    args: Any = msgspec.UNSET
+class _ToolCall(google.Called):
     result: Pieces | msgspec.UnsetType = msgspec.UNSET
     status: str | None = None
     timestamp: Moment | None = None
@@ -98,26 +89,15 @@ class _Step(NamedTuple):
 
 
 _CHANGES = ("$set", "$rewindTo")
+_HISTORY = {"role": lambda role: isinstance(role, str) and role in _ROLES, "parts": list}
 
 
 def _is_own(head: dict[str, Any]) -> bool:
-    if _is_history(head.get("history")):
+    history = list_of(head.get("history"))
+    if history and all(fits(each, _HISTORY) for each in history):
         return True
     own = isinstance(head.get("sessionId"), str) and isinstance(head.get("projectHash"), str)
     return own and not isinstance(head.get("uuid"), str)
-
-
-def _is_history(history: Any) -> bool:
-    """Whether a value is a list of contents, as in a saved chat."""
-    if not isinstance(history, list) or not history:
-        return False
-    return all(
-        isinstance(each, dict)
-        and isinstance(each.get("role"), str)
-        and each["role"] in _ROLES
-        and isinstance(each.get("parts"), list)
-        for each in history
-    )
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
@@ -146,10 +126,6 @@ class _Log:
         self._live: list[str] = []  # keys of the messages in the current history
         self._count = 0
 
-    @property
-    def counts(self) -> bool:
-        return any(message.tokens for message in self.messages.values())
-
     def take(self, value: Any, number: int) -> None:
         line = converted(value, _Line)
         change = next((key for key in value if key.startswith("$") and key not in _CHANGES), None)
@@ -172,7 +148,6 @@ class _Log:
             self._add(_Message(_ROLES[content.role], content.parts, whole=whole), number)
 
     def _messages(self, values: list[Any] | None) -> list[_Message]:
-        """Decode a list of messages; an unknown one is counted."""
         messages = []
         for value in values or []:
             try:
@@ -224,7 +199,7 @@ class _Log:
             self.steps.append(_Step(number, "compaction", kept, inserted))
             self._live = [key for key in self._live if key in ids]
         elif inserted:
-            fresh = [(self._key(each)) for each in inserted]
+            fresh = [self._key(each) for each in inserted]
             self._live[:0] = fresh
             self.steps[:0] = [_Step(number, "message", key) for key in fresh]
         for message in history[at:]:
@@ -240,7 +215,7 @@ def _is_result(message: _Message) -> bool:
 class _Builder:
     def __init__(self, script: Script, log: _Log, lines: jsonl.Lines) -> None:
         self._script, self._log, self._lines = script, log, lines
-        self._counts = log.counts
+        self._counts = any(message.tokens for message in log.messages.values())
         self._first: dict[str, Draft] = {}  # for each message: its first draft,
         self._last: dict[str, Draft] = {}  # and its last result
 
@@ -265,12 +240,9 @@ class _Builder:
         for message in step.inserted:
             role: Any = "user" if message.type == "user" else "assistant"
             draft = self._script.draft(role, message.id, time, meta=True)
-            sources = boundary.covered
-            for part in google.said(_content(message), draft.id):
-                summary = part.type == "text" and sources and message.type == "user"
-                kind: Any = "summary" if summary else part.kind
-                told = sources if summary else part.sources
-                draft.parts.append(msgspec.structs.replace(part, kind=kind, sources=told))
+            draft.parts = google.said(_content(message), draft.id)
+            if message.type == "user":
+                draft.parts = [as_summary(part, boundary.covered) for part in draft.parts]
             boundary.inserted.append(draft)
 
     def _add(self, key: str, message: _Message) -> None:
@@ -293,8 +265,8 @@ class _Builder:
             raise InputError("a message of type 'user' has thoughts, or calls of tools")
         if any(piece.function_response for piece in pieces):
             for piece in pieces:
-                draft = self._script.add(self._script.draft("tool", key, time))
-                draft.parts = google.answered([piece], draft.id, "", "", error=False)
+                draft = self._script.draft("tool", key, time)
+                self._script.add(draft, google.answered([piece], draft.id))
             return
         draft = self._script.draft("user", key, time)
         draft.parts = google.said(pieces, draft.id)
@@ -304,7 +276,10 @@ class _Builder:
     def _answer(self, key: str, message: _Message) -> None:
         answer = self._script.draft("assistant", key, seconds(message.timestamp))
         answer.parts = _answer_parts(message, answer.id)
-        usage = _usage(message.tokens) if message.tokens else None
+        usage = None
+        if counts := message.tokens:
+            beside = counts.thoughts or 0, counts.tool or 0
+            usage = google.usage(counts.input, counts.cached, counts.output, *beside)
         if usage is not None or not self._counts:
             answer.call = Call(message.model or "", usage, id=message.id or "")
         if not answer.parts:
@@ -322,8 +297,8 @@ class _Builder:
             return
         draft = self._script.draft("tool", "", seconds(call.timestamp))
         pieces, failed = google.listed(call.result), call.status == "error"
-        draft.parts = google.answered(pieces, draft.id, call.id or "", call.name, failed)
-        self._script.add(draft)
+        made = google.answered(pieces, draft.id, call.id or "", call.name, failed)
+        self._script.add(draft, made)
 
 
 def _answer_parts(message: _Message, id: str) -> list[Part]:
@@ -334,13 +309,7 @@ def _answer_parts(message: _Message, id: str) -> list[Part]:
     calls = message.tool_calls or []
     known = {call.id for call in calls}
     pieces = [p for p in _content(message) if not (p.function_call and p.function_call.id in known)]
-    for call in calls:
-        if call.args is msgspec.UNSET:
-            raise InputError(f"a call of the tool {call.name!r} has no args")
-    asked = [
-        verbatim(id, "tool_call", compact(call.args), name=call.name, call_id=call.id or "")
-        for call in calls
-    ]
+    asked = [google.called(call, id) for call in calls]
     thinking = [verbatim(id, "thinking", text) for text in thoughts if text]
     return [*thinking, *google.said(pieces, id), *asked]
 
@@ -350,11 +319,6 @@ def _content(message: _Message) -> list[Piece]:
     if not told:
         raise InputError(f"a message of type {message.type!r} has no content")
     return [piece for each in told for piece in google.listed(each)]
-
-
-def _usage(tokens: _Tokens) -> Usage:
-    thoughts, tool = tokens.thoughts or 0, tokens.tool or 0
-    return google.usage(tokens.input, tokens.cached, tokens.output, thoughts, tool)
 
 
 # Homes: the variable stands for the home of the user (google-gemini/gemini-cli,

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
-from compactlab.scenarios.readers.counts import within
+from compactlab.scenarios.readers.blocks import compact, image, opaque, tool_call
+from compactlab.scenarios.readers.counts import Tokens, within
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Part, Usage, verbatim
 
@@ -21,16 +21,12 @@ class Called(msgspec.Struct):
     args: Any = msgspec.UNSET
 
 
-class Inline(msgspec.Struct, rename="camel"):
-    """Data within a message."""
-
+class _Inline(msgspec.Struct, rename="camel"):
     mime_type: str = ""
     data: str = ""
 
 
-class Response(msgspec.Struct):
-    """A tool's result; ``parts`` are files beside its text."""
-
+class _Response(msgspec.Struct):
     name: str = ""
     id: str | None = None
     response: Any = msgspec.UNSET
@@ -43,8 +39,8 @@ class Piece(msgspec.Struct, rename="camel"):
     text: str | None = None
     thought: bool | None = None
     function_call: Called | None = None
-    function_response: Response | None = None
-    inline_data: Inline | None = None
+    function_response: _Response | None = None
+    inline_data: _Inline | None = None
     file_data: Any = None
     executable_code: Any = None
     code_execution_result: Any = None
@@ -100,7 +96,9 @@ def said(pieces: Iterable[Piece], id: str) -> list[Part]:
     return [part for piece in pieces if (part := _part(piece, id))]
 
 
-def answered(pieces: list[Piece], id: str, call_id: str, name: str, error: bool) -> list[Part]:
+def answered(
+    pieces: list[Piece], id: str, call_id: str = "", name: str = "", error: bool = False
+) -> list[Part]:
     """Convert a tool's result: one part with all its text, and its images."""
     texts, beside = [], []
     for piece in pieces:
@@ -120,6 +118,13 @@ def answered(pieces: list[Piece], id: str, call_id: str, name: str, error: bool)
     return [verbatim(id, "tool_result", text, name=name, call_id=call_id, is_error=error), *beside]
 
 
+def called(call: Called, id: str) -> Part:
+    """Convert a tool call, which must have arguments."""
+    if call.args is msgspec.UNSET:
+        raise InputError(f"a call of the tool {call.name!r} has no args")
+    return tool_call(id, call.name, call.args, call.id)
+
+
 def _words(response: Any) -> str:
     """Return the text of a result; an object with more than output or error is written as JSON."""
     if isinstance(response, dict) and len(response) == 1:
@@ -132,26 +137,19 @@ def _words(response: Any) -> str:
 def _part(piece: Piece, id: str) -> Part | None:
     code = piece.code_execution_result if piece.executable_code is None else piece.executable_code
     if piece.function_call:
-        call = piece.function_call
-        if call.args is msgspec.UNSET:
-            raise InputError(f"a call of the tool {call.name!r} has no args")
-        text, call_id = compact(call.args), call.id or ""
-        part = verbatim(id, "tool_call", text, name=call.name, call_id=call_id)
-    elif piece.inline_data:
+        return called(piece.function_call, id)
+    if piece.inline_data:
         data, kind = piece.inline_data.data, piece.inline_data.mime_type
-        is_image = kind.startswith("image/")
-        part = verbatim(id, "image", "", size=image_tokens(data))
-        part = part if is_image else opaque(id, "text", kind or "inlineData")
-    elif piece.text:
-        part = verbatim(id, "thinking" if piece.thought else "text", piece.text)
-    elif code is not None:
-        part = verbatim(id, "text", compact(code))
-    elif piece.file_data is not None:
-        part = opaque(id, "text", "fileData")
-    elif piece.text is None and piece.thought_signature:
-        part = opaque(id, "thinking", "thoughtSignature")
-    elif piece.text is None:
+        named = kind or "inlineData"
+        return image(id, data) if kind.startswith("image/") else opaque(id, "text", named)
+    if piece.text:
+        return verbatim(id, "thinking" if piece.thought else "text", piece.text)
+    if code is not None:
+        return verbatim(id, "text", compact(code))
+    signed = piece.text is None and piece.thought_signature
+    if piece.file_data is not None or signed:
+        filed = piece.file_data is not None
+        return opaque(id, *(("text", "fileData") if filed else ("thinking", "thoughtSignature")))
+    if piece.text is None:
         raise InputError("a part of a content is of no known kind")
-    else:
-        return None
-    return part
+    return None

@@ -3,28 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
 import msgspec
 
 from compactlab.scenarios.readers import database, jsonl
-from compactlab.scenarios.readers.blocks import Given, Tokens, compact, given, parts, result
-from compactlab.scenarios.readers.chat import is_session
-from compactlab.scenarios.readers.counts import within
-from compactlab.scenarios.readers.database import Database, plain
+from compactlab.scenarios.readers.blocks import Given, compact, given, parts, result, tool_call
+from compactlab.scenarios.readers.counts import Tokens, within
+from compactlab.scenarios.readers.database import Database, Record, plain
 from compactlab.scenarios.readers.script import (
     SYSTEM,
     Draft,
     Format,
     Home,
     Script,
+    declared,
+    nothing,
     numbered,
-    since_1970,
     stored,
 )
-from compactlab.scenarios.readers.shapes import dict_of, first_is
+from compactlab.scenarios.readers.shapes import dict_of, first_is, is_session
+from compactlab.scenarios.readers.times import since_1970
 from compactlab.scenarios.readers.unread import unknown_fields
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
@@ -73,14 +74,13 @@ class _Message(msgspec.Struct, rename={"summary": "_compressed_summary"}):
 
     @property
     def key(self) -> bytes:
-        """A key that a message shares with its copy after a compaction."""
         return msgspec.json.encode(
             (self.role, self.content, self.tool_calls, self.tool_call_id, self.timestamp)
         )
 
 
 class _Session(msgspec.Struct):
-    messages: list[dict[str, Any]]
+    messages: list[Record]
     model: str | None = None
     system_prompt: str | None = None
     tools: list[Any] | None = None
@@ -98,34 +98,36 @@ _MESSAGE |= {"platform_message_id", "display_kind", "display_metadata", "effect_
 _CALL = {"function", "id", "call_id", "response_item_id"}
 
 
-def _is_own(head: dict[str, Any]) -> bool:
+def _is_own(head: Record) -> bool:
     tables = head.get("sqlite")
-    return _is_store(tables) if isinstance(tables, dict) else is_session(head)
+    if not isinstance(tables, dict):
+        return is_session(head)
+    return all(columns <= {*tables.get(name, ())} for name, columns in _TABLES.items())
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Read the conversations of a file: one of each session, or of each segment of one."""
     if database.is_database(lines.path):
-        yield from _read_database(lines)
+        with database.opened(lines.path) as opened:
+            rows = opened.rows("SELECT id FROM sessions ORDER BY started_at, id")
+            sessions = [(plain(id), opened) for (id,) in rows if isinstance(id, bytes)]
+            yield from stored(lines, opened, sessions, partial(_stored, lines))
         return
     count = 0
     for number, value in jsonl.values(lines):
         scripts: list[Script] = []
         with lines.at(number):
-            scripts = [_script(session, lines, number) for session in _sessions(value)]
+            # Newer versions keep the segments before and after each compaction.
+            segments = value.get("segments") if isinstance(value, dict) else None
+            sessions = msgspec.convert(segments, list[Any]) if segments else [value]
+            scripts = [_script(session, lines, number) for session in sessions]
         for script in scripts:
             if script.last is None:
                 continue
             count += 1
             yield script.conversation(numbered(lines.path.stem, count), NAME, lines.path)
     if not count:
-        raise InputError("there is no conversation in it", str(lines.path))
-
-
-def _read_database(lines: jsonl.Lines) -> Iterator[Conversation]:
-    with database.opened(lines.path) as opened:
-        sessions = ((id, opened) for id in _sessions_of_database(opened))
-        yield from stored(lines, opened, sessions, partial(_stored, lines))
+        raise nothing(lines)
 
 
 def _stored(lines: jsonl.Lines, id: str, opened: Database) -> Conversation | None:
@@ -139,8 +141,7 @@ def _stored(lines: jsonl.Lines, id: str, opened: Database) -> Conversation | Non
     return script.conversation(name, NAME, lines.path, inside=inside)
 
 
-def _whole(row: dict[str, Any], lines: jsonl.Lines) -> Script:
-    """Convert a session of the database."""
+def _whole(row: Record, lines: jsonl.Lines) -> Script:
     named = {key: row.get(key) for key in ("messages", "model", "system_prompt", "started_at")}
     script = _script(named, lines, 0)
     script.locate(row.get("cwd"))
@@ -151,12 +152,6 @@ def _whole(row: dict[str, Any], lines: jsonl.Lines) -> Script:
     return script
 
 
-def _sessions(value: Any) -> list[Any]:
-    """Return a session, or if known its segments before and after each compaction."""
-    segments = value.get("segments") if isinstance(value, dict) else None
-    return msgspec.convert(segments, list[Any]) if segments else [value]
-
-
 def _script(value: Any, lines: jsonl.Lines, number: int) -> Script:
     session = msgspec.convert(value, _Session)
     for key, inner in unknown_fields(value, _SESSION):
@@ -165,8 +160,7 @@ def _script(value: Any, lines: jsonl.Lines, number: int) -> Script:
     script = Script()
     if session.system_prompt:
         script.system.append(verbatim(SYSTEM, "text", session.system_prompt))
-    if session.tools:
-        script.system.append(verbatim(SYSTEM, "text", compact(session.tools), name="tools"))
+    script.system += declared(session.tools)
     start = _seconds(session.session_start) or _seconds(session.started_at)
     messages = []
     for each in session.messages:
@@ -175,7 +169,8 @@ def _script(value: Any, lines: jsonl.Lines, number: int) -> Script:
             seen = message.active not in (0, False) or message.compacted
             if message.role != _LEFT_OUT and seen:
                 messages.append((each, message))
-    keys = [message.key if _is_compacted(messages) else b"" for _, message in messages]
+    compacted = any(message.compacted for _, message in messages)
+    keys = [message.key if compacted else b"" for _, message in messages]
     drafts: dict[bytes, Draft] = {}
     head: list[_Message] = []  # copies of messages that a compaction kept before its summary
     for index, (each, message) in enumerate(messages):
@@ -193,27 +188,20 @@ def _script(value: Any, lines: jsonl.Lines, number: int) -> Script:
     return script
 
 
-def _is_compacted(messages: list[tuple[dict[str, Any], _Message]]) -> bool:
-    return any(message.compacted for _, message in messages)
-
-
 def _compact(script: Script, message: _Message, kept: Draft | None, head: list[_Message]) -> None:
     """Record an in-place compaction: first messages, a summary, and the messages from one on."""
     time = _seconds(message.timestamp)
     boundary = script.compact(time, kept=kept)
     for each in head:
         copy = script.draft("tool" if each.role == "tool" else "user", "", time, True)
-        copy.parts = parts(each.content, copy.id)
-        boundary.inserted += [copy] if copy.parts else []
+        boundary.insert(copy, parts(each.content, copy.id))
     draft = script.draft("user", None if message.id is None else str(message.id), time, True)
     said = parts(given(message.content, "a summary"), draft.id)
     covered = boundary.covered or (Source(script.path[0].id),)
-    draft.parts = [Part("text", part.text, "summary", covered) for part in said if part.text]
-    if draft.parts:
-        boundary.inserted.append(draft)
+    boundary.insert(draft, [Part("text", p.text, "summary", covered) for p in said if p.text])
 
 
-def _message(value: dict[str, Any], lines: jsonl.Lines) -> _Message:
+def _message(value: Record, lines: jsonl.Lines) -> _Message:
     calls = value.get("tool_calls")
     if isinstance(calls, str):  # as in the database
         try:
@@ -237,9 +225,8 @@ def _take(script: Script, message: _Message, model: str, start: float) -> Draft 
     id = None if message.id is None else str(message.id)
     whose = f"a message of role {message.role!r}"
     if message.role == "assistant":
-        draft = script.draft("assistant", id, time)
+        draft = script.draft("assistant", id, time, call=Call(model, _usage(message.usage)))
         _say(draft, message)
-        draft.call = Call(model, _usage(message.usage))
     elif message.role == "tool":
         draft = script.draft("tool", id, time)
         content, call_id = given(message.content, whose), message.tool_call_id or ""
@@ -249,8 +236,7 @@ def _take(script: Script, message: _Message, model: str, start: float) -> Draft 
         if meta and script.last is None:
             script.system += parts(given(message.content, whose), SYSTEM)
             return None
-        draft = script.draft("user", id, time, meta)
-        draft.origin = "system" if meta else ""
+        draft = script.draft("user", id, time, meta, origin="system" if meta else "")
         draft.parts = parts(given(message.content, whose), draft.id)
     else:
         raise InputError(f"{message.role!r} is not a role of a message")
@@ -265,9 +251,8 @@ def _say(draft: Draft, message: _Message) -> None:
         given(message.content, "a message of role 'assistant'")
     draft.parts += parts(message.content, draft.id)
     for call in message.tool_calls or []:
-        name, asked = call.function.name, compact(call.function.arguments)
-        call_id = call.call_id or call.id or ""
-        draft.parts.append(verbatim(draft.id, "tool_call", asked, name=name, call_id=call_id))
+        name, arguments = call.function.name, call.function.arguments
+        draft.parts.append(tool_call(draft.id, name, arguments, call.call_id or call.id))
 
 
 def _usage(counts: _Counts | None) -> Usage | None:
@@ -286,8 +271,6 @@ def _seconds(time: Time) -> float:
 
 # The database, ``state.db``: sessions in the form of an export, with their usage.
 
-Record = dict[str, Any]
-
 _TABLES = {
     "sessions": {"id", "model", "started_at"},
     "messages": {"id", "session_id", "role", "content", "tool_calls"},
@@ -296,17 +279,6 @@ _TABLES = {
 _JSON = "\0json:"
 _CLASSES = ("input_tokens", "cache_read_tokens", "cache_write_tokens", "output_tokens")
 _MOST = 10_000  # most requests that a total is divided into
-
-
-def _is_store(tables: Mapping[str, list[str]]) -> bool:
-    """Whether the tables are those of Hermes."""
-    return all(columns <= {*tables.get(name, ())} for name, columns in _TABLES.items())
-
-
-def _sessions_of_database(database: Database) -> list[str]:
-    """Return the ids of all sessions, oldest first."""
-    rows = database.rows("SELECT id FROM sessions ORDER BY started_at, id")
-    return [plain(id) for (id,) in rows if isinstance(id, bytes)]
 
 
 def _session_of_database(database: Database, id: str) -> Record:

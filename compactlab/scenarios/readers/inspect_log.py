@@ -14,14 +14,15 @@ from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.archive import Archive
 from compactlab.scenarios.readers.blocks import compact
 from compactlab.scenarios.readers.counts import by_total, count, counted, less
-from compactlab.scenarios.readers.prompts import said_of
+from compactlab.scenarios.readers.prompts import asked, said_of
 from compactlab.scenarios.readers.rest import objects, pass_over_rest
-from compactlab.scenarios.readers.script import SYSTEM, Format, Script, time_of
+from compactlab.scenarios.readers.script import Format, Script, declared, nothing
 from compactlab.scenarios.readers.shapes import dict_of, first_is, list_of
 from compactlab.scenarios.readers.threads import Known, Request, Said, conversations
+from compactlab.scenarios.readers.times import time_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError, RefusedError
-from compactlab.sim.core.message import Call, Part, Usage, verbatim
+from compactlab.sim.core.message import Call, Usage
 
 NAME = "inspect"
 
@@ -69,9 +70,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
         any_made |= bool(made)
         yield from made
     if not any_made:
-        raise lines.fault or InputError(
-            "there is no conversation in it: no sample", str(lines.path)
-        )
+        raise nothing(lines, ": no sample")
 
 
 def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float, int]]:
@@ -85,11 +84,9 @@ def _samples(lines: jsonl.Lines) -> Iterator[tuple[Any, float, int]]:
     with Archive(lines.path) as archive:
         names = [name for name in archive.names if name.startswith(_SAMPLES)]
         if any(name.endswith(_SHELL) for name in names):
-            text = (
-                "its samples are in chunks (Inspect's log version 3): write it again as version 2, "
-                "or as JSON, with `inspect log convert`"
-            )
-            raise RefusedError(text, str(lines.path))
+            why = "its samples are in chunks (Inspect's log version 3)"
+            instead = "write it again as version 2, or as JSON, with `inspect log convert`"
+            raise RefusedError(f"{why}: {instead}", str(lines.path))
         header = next((name for name in _HEADERS if name in archive.names), "")
         head = dict_of(jsonl.decode(archive.read(header), jsonl.ANY)) if header else {}
         created = time_of(dict_of(head.get("eval")).get("created"))
@@ -151,25 +148,23 @@ class _Sample:
         if event.get("pending") or (not choices and usage is None):
             return None
         refs = event.get("input_refs")
-        asked = self._referred(refs) if isinstance(refs, list) else list_of(event.get("input"))
-        model = str(output.get("model") or event.get("model") or "")
-        call = Call(model, usage, thinking=_thinking(event))
-        start = time_of(event.get("timestamp")) or self._started
-        said = [one for message in asked for one in self._of(message)]
-        answered = self._of(choices[0].get("message")) if choices else []
-        return Request(
-            start,
-            max(start, time_of(event.get("completed"))),
-            "",
-            # Answers from Inspect's own cache were not requested and are not billed.
-            None if event.get("cache") == "read" else call,
-            said,
-            answered,
-            list(_tools(self._resolved(event.get("tools")))),
+        prompt = self._referred(refs) if isinstance(refs, list) else list_of(event.get("input"))
+        model, config = (
+            str(output.get("model") or event.get("model") or ""),
+            dict_of(event.get("config")),
         )
+        effort = config.get("reasoning_effort") or config.get("reasoning_tokens") or ""
+        # Answers from Inspect's own cache were not requested and are not billed.
+        cached = event.get("cache") == "read"
+        call = None if cached else Call(model, usage, thinking=str(effort))
+        start = time_of(event.get("timestamp")) or self._started
+        end = max(start, time_of(event.get("completed")))
+        said = [one for message in prompt for one in self._of(message)]
+        answered = self._of(choices[0].get("message")) if choices else []
+        tools = declared(self._resolved(event.get("tools")))
+        return Request(start, end, "", call, said, answered, tools)
 
     def _referred(self, refs: list[Any]) -> list[Any]:
-        """Return the messages of a prompt, from the pool that all events share."""
         ranges = msgspec.convert(refs, list[tuple[int, int]])
         return [each for begin, end in ranges for each in self._pool[max(0, begin) : end]]
 
@@ -263,26 +258,23 @@ def _plain(message: Any, lines: jsonl.Lines) -> dict[str, Any]:
             plain["content"] = str(error.get("message") or "")
     if calls := message.get("tool_calls"):
         known = objects(lines, calls, "call of a tool")
-        plain["tool_calls"] = [_called(call) for call in known]
+        plain["tool_calls"] = [
+            asked(call.get("id"), call.get("function"), call.get("arguments")) for call in known
+        ]
     return plain
-
-
-def _called(call: Any) -> dict[str, Any]:
-    function = {"name": call.get("function"), "arguments": compact(call.get("arguments"))}
-    return {"id": call.get("id"), "function": function}
 
 
 def _blocks(block: Any) -> Iterator[Any]:
     """Convert a content block to the providers' form; a provider's tool is a call and result."""
     kind = block.get("type") if isinstance(block, dict) else None
     if kind == "reasoning":
-        yield {"type": "thinking", "thinking": _thought(block)}
+        shown = block.get("summary") if block.get("redacted") else block.get("reasoning")
+        yield {"type": "thinking", "thinking": shown if isinstance(shown, str) else ""}
     elif kind == "tool_use":
         arguments = block.get("arguments")
         named = {"id": block.get("id"), "name": block.get("name") or "tool"}
         yield {"type": "tool_use", **named, "input": {} if arguments is None else arguments}
-        result = block.get("result")
-        text = result if isinstance(result, str) else compact(result)
+        text = compact(block.get("result"))
         yield {"type": "mcp_tool_result", "tool_use_id": block.get("id"), "content": text}
     elif kind == "image":
         yield {"type": "image", "image_url": block.get("image")}
@@ -290,21 +282,6 @@ def _blocks(block: Any) -> Iterator[Any]:
         yield {"type": "file"}
     else:
         yield block
-
-
-def _thought(block: dict[str, Any]) -> str:
-    shown = block.get("summary") if block.get("redacted") else block.get("reasoning")
-    return shown if isinstance(shown, str) else ""
-
-
-def _tools(tools: Any) -> Iterator[Part]:
-    if tools:
-        yield verbatim(SYSTEM, "text", compact(tools), name="tools")
-
-
-def _thinking(event: dict[str, Any]) -> str:
-    config = dict_of(event.get("config"))
-    return str(config.get("reasoning_effort") or config.get("reasoning_tokens") or "")
 
 
 FORMAT = Format(

@@ -46,16 +46,8 @@ _MOST_KINDS, _LONGEST_KIND = 50, 120
 class Lines:
     """A transcript that is being read: its path, whether it is read strictly, and what was skipped.
 
-    By default, intact records are read, and unknown content is counted by kind.
-
-    Parameters
-    ----------
-    path
-        The file.
-    strict
-        Whether unknown content is an error.
-    session
-        The session of a database to read; "" for all.
+    By default, intact records are read, and unknown content is counted by kind; if ``strict``, it
+    is an error. ``session`` is the one to read of a database; "" for all.
     """
 
     def __init__(self, path: Path, strict: bool = False, session: str = "") -> None:
@@ -130,15 +122,25 @@ class Lines:
             if self.strict:
                 raise fault from None
             self.fault = self.fault or fault
-            self._count(PassedOver(_kind(reason), 1, *self._sizes(number)))
+            named = (text for text in (_NOT_UTF8, _NOT_JSON) if reason.startswith(text))
+            kind = next((f"line that is {text}" for text in named), f"line: {reason}")
+            self._count(PassedOver(kind, 1, *self._sizes(number)))
         finally:
             self._value, self._number = outer
 
     def _sizes(self, number: int) -> tuple[int, int]:
-        """Return the characters of text and the tokens in the current value."""
-        if self._value is not None:
-            return characters_of(self._value), tokens_of(self._value)
-        return _sizes(self._record) if number else (0, 0)
+        """Return the characters of text and the tokens in the current value.
+
+        Of a broken record, return all characters.
+        """
+        value = self._value
+        if value is None and not number:
+            return 0, 0
+        try:
+            value = decode(self._record, ANY) if value is None else value
+        except _UNREADABLE:
+            return len(self._record.decode("utf-8", "replace").strip()), 0
+        return characters_of(value), tokens_of(value)
 
     def pass_over(self, kind: str, value: Any) -> None:
         """Count an unknown value with its text and tokens; an error if strict."""
@@ -163,7 +165,6 @@ class Lines:
         self.pass_over(f"content block {kind!r}", whole or msgspec.to_builtins(block))
 
     def taken(self) -> tuple[PassedOver, ...]:
-        """Return the counts since the last call."""
         passed, self._passed = self._passed, {}
         return tuple(passed.values())
 
@@ -231,15 +232,19 @@ def decode(data: bytes, decoder: msgspec.json.Decoder[T]) -> T:
 
 def load(path: Path) -> Any:
     """Read a file that is one JSON document."""
-    with _opened(path) as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise InputError(_TOO_LARGE, str(path))
-    data = _without_bom(data, path)
+    data = _bytes(path, _TOO_LARGE)
     try:
         return decode(data, ANY)
     except _UNREADABLE as error:
         raise InputError(_reason(error), str(path), getattr(error, "line", 0)) from None
+
+
+def _bytes(path: Path, too_large: str) -> bytes:
+    with _opened(path) as file:
+        data: bytes = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise InputError(too_large, str(path))
+    return _without_bom(data, path)
 
 
 def values(lines: Lines) -> Iterator[tuple[int, Any]]:
@@ -289,11 +294,7 @@ def peek(path: Path) -> list[Any]:
 
 def text(path: Path) -> str:
     """Read a file of plain text."""
-    with _opened(path) as file:
-        data = file.read(LARGEST + 1)
-    if len(data) > LARGEST:
-        raise InputError(TOO_LARGE, str(path))
-    return _without_bom(data, path).decode("utf-8", "replace").replace("\r\n", "\n")
+    return _bytes(path, TOO_LARGE).decode("utf-8", "replace").replace("\r\n", "\n")
 
 
 def _document_or_text(path: Path) -> Any:
@@ -341,23 +342,6 @@ def _without_bom(start: bytes, path: Path) -> bytes:
     if start.startswith(_FOREIGN_BOMS) or b"\0" in _BLOCK.sub(b"", start[:64]):
         raise InputError("not UTF-8 (it looks like UTF-16 or binary data)", str(path), 1)
     return start.removeprefix(_BOM)
-
-
-def _kind(reason: str) -> str:
-    """Name the kind of a line that was skipped for a reason."""
-    for known in (_NOT_UTF8, _NOT_JSON):
-        if reason.startswith(known):
-            return f"line that is {known}"
-    return f"line: {reason}"
-
-
-def _sizes(record: bytes) -> tuple[int, int]:
-    """Return the characters of text and the tokens in a record; of a broken one, all characters."""
-    try:
-        value = decode(record, ANY)
-    except _UNREADABLE:
-        return len(record.decode("utf-8", "replace").strip()), 0
-    return characters_of(value), tokens_of(value)
 
 
 def _reason(error: Exception) -> str:

@@ -10,13 +10,22 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import Block, Given, Tokens, compact, given, opaque, parts
-from compactlab.scenarios.readers.blocks import result as result_of
+from compactlab.scenarios.readers.blocks import (
+    Block,
+    Given,
+    compact,
+    given,
+    opaque,
+    parts,
+    result,
+    tool_call,
+)
+from compactlab.scenarios.readers.counts import Tokens
 from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Format, Home, Script
 from compactlab.scenarios.readers.unread import edit_refused, unknown_fields
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
-from compactlab.sim.core.message import Call, Part, Usage, verbatim
+from compactlab.sim.core.message import Call, Part, Source, Usage, verbatim
 
 NAME = "kimi"
 
@@ -147,9 +156,10 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 def _named(path: Path) -> str:
     """Return the ids of session and agent from the folders, because all logs have the same name."""
-    if path.stem != "wire" or path.parent.parent.name != "agents":
+    _, agents, _, session = [path.stem, path.parent.parent.name, "", path.parent.parent.parent.name]
+    if path.stem != "wire" or agents != "agents":
         return path.stem
-    agent, session = path.parent.name, path.parent.parent.parent.name
+    agent = path.parent.name
     return session if agent == "main" else f"{session}#{agent}"
 
 
@@ -186,8 +196,6 @@ def _is_read_event(event: dict[str, Any], lines: jsonl.Lines) -> bool:
 
 
 class _Wire:
-    """Reads a log: the script, and the context of the agent."""
-
     def __init__(self) -> None:
         self.script = Script()
         self._model = self._effort = ""
@@ -269,16 +277,17 @@ class _Wire:
         self.script.subagent |= delegated
         typed = origin.kind in ("", "user") or delegated
         meta = role == "user" and (not typed or message.role == "system")
-        draft = self.script.draft(role, message.id, time, meta)
-        draft.origin = origin.kind if meta else ""
+        named = origin.kind if meta else ""
+        draft = self.script.draft(role, message.id, time, meta, origin=named)
         content = _content(given(message.content, f"a message of role {message.role!r}"))
         if role == "tool":
-            id, failed = message.tool_call_id or "", bool(message.is_error)
-            draft.parts = result_of(content, draft.id, id, error=failed)
+            failed = bool(message.is_error)
+            draft.parts = result(content, draft.id, message.tool_call_id or "", error=failed)
         else:
             draft.parts = parts(content, draft.id)
         for call in message.tool_calls:
-            draft.parts.append(_asked(call.get("name"), call.get("arguments"), call, draft.id))
+            id = str(call.get("id") or "")
+            draft.parts.append(_asked(draft.id, call.get("name"), call.get("arguments"), id))
         return draft
 
     def _append(self, draft: Draft) -> None:
@@ -313,8 +322,7 @@ class _Wire:
             step.parts += parts(_content([event.part or {}]), step.id)
         elif event.type == "tool.call":
             step = self._step(event, time)
-            fields = {"id": event.tool_call_id}
-            step.parts.append(_asked(event.name, event.args, fields, step.id))
+            step.parts.append(_asked(step.id, event.name, event.args, event.tool_call_id))
             self._waiting.add(event.tool_call_id or "")
         elif event.type == "tool.result":
             self._result(event, time)
@@ -332,14 +340,14 @@ class _Wire:
         return step
 
     def _result(self, event: _Event, time: float) -> None:
-        result = event.result or _Result()
+        told = event.result or _Result()
         draft = self.script.draft("tool", None, time)
-        content = _content(given(result.output, "the result of a tool"))
-        id, failed = event.tool_call_id or "", bool(result.is_error)
-        draft.parts = result_of(content, draft.id, id, error=failed)
-        if result.note:
+        content = _content(given(told.output, "the result of a tool"))
+        id, failed = event.tool_call_id or "", bool(told.is_error)
+        draft.parts = result(content, draft.id, id, error=failed)
+        if told.note:
             main = draft.parts[0]
-            text = f"{main.text}\n{result.note}" if main.text else result.note
+            text = f"{main.text}\n{told.note}" if main.text else told.note
             draft.parts[0] = msgspec.structs.replace(main, text=text)
         self._context.append(self.script.add(draft))
         self._waiting.discard(id)
@@ -375,7 +383,6 @@ class _Wire:
             self.script.side_requests.append(request)
 
     def _settle(self) -> None:
-        """Bill the request of a summary that was not applied."""
         if self._summary is not None:
             self.script.side_requests.append(self._summary)
             self._summary = None
@@ -414,11 +421,9 @@ class _Wire:
                 verbatim(again.id, part.type, part.text, size=part.size) for part in draft.parts
             ]
             boundary.inserted.append(again)
-        told = self.script.draft("user", None, time, meta=True)
-        told.origin = "compaction_summary"
-        sources = boundary.covered or verbatim(told.id, "text", "").sources
-        told.parts = [Part("text", summary, "summary", sources)]
-        boundary.inserted.append(told)
+        told = self.script.draft("user", None, time, meta=True, origin="compaction_summary")
+        sources = boundary.covered or (Source(told.id),)
+        boundary.insert(told, [Part("text", summary, "summary", sources)])
         self._context = [*kept, None, *rest]
 
     def _undo(self, count: int) -> None:
@@ -467,12 +472,10 @@ def _content(value: Any) -> Given:
     return msgspec.convert(blocks, list[Block])
 
 
-def _asked(name: Any, arguments: Any, call: dict[str, Any], id: str) -> Part:
+def _asked(id: str, name: Any, arguments: Any, call_id: str | None) -> Part:
     if not isinstance(name, str) or not name:
         raise InputError("a call of a tool has no name")
-    text = "{}" if arguments is msgspec.UNSET else compact(arguments)
-    call_id = str(call.get("id") or "")
-    return verbatim(id, "tool_call", text, name=name, call_id=call_id)
+    return tool_call(id, name, None if arguments is msgspec.UNSET else arguments, call_id)
 
 
 # Homes: as harbor 0.25.0 reads them.

@@ -8,9 +8,10 @@ from typing import Any
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.counts import by_total, count
 from compactlab.scenarios.readers.prompts import Prompts
-from compactlab.scenarios.readers.script import Format, time_of
-from compactlab.scenarios.readers.shapes import Shape, fits
+from compactlab.scenarios.readers.script import Format, nothing
+from compactlab.scenarios.readers.shapes import Shape, dict_of, fits
 from compactlab.scenarios.readers.threads import Request, conversations
+from compactlab.scenarios.readers.times import time_of
 from compactlab.sim.core.conversation import Conversation, SideRequest
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
@@ -79,33 +80,26 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
                 elif kind not in _SILENT:
                     lines.pass_over(f"observation of type {kind!r}", each)
     if not requests:
-        path = str(lines.path)
-        text = "there is no conversation in it: no generation, which asks a model"
-        raise lines.fault or InputError(text, path)
+        raise nothing(lines, ": no generation, which asks a model")
     yield from conversations(NAME, lines.path, requests, beside=beside)
 
 
 def _request(told: dict[str, Any], prompts: Prompts) -> Request:
     start = time_of(told.get("startTime"))
+    end, session = (
+        max(start, time_of(told.get("endTime"))),
+        told.get("sessionId") or told.get("traceId"),
+    )
     system, asked = prompts.asked(told.get("input"))
     call = Call(str(told.get("model") or ""), _usage(told))
-    return Request(
-        start,
-        max(start, time_of(told.get("endTime"))),
-        str(told.get("sessionId") or told.get("traceId") or ""),
-        call,
-        asked,
-        prompts.answered(told.get("output")),
-        system,
-    )
+    answered = prompts.answered(told.get("output"))
+    return Request(start, end, str(session or ""), call, asked, answered, system)
 
 
 def _usage(told: dict[str, Any]) -> Usage | None:
     """Return the usage of a generation; its total shows if the input includes cached tokens."""
-    details = told.get("usageDetails")
-    if not isinstance(details, dict) or not details:
-        details = told.get("usage")
-    if not isinstance(details, dict) or not details:
+    details = dict_of(told.get("usageDetails")) or dict_of(told.get("usage"))
+    if not details:
         return None
     counts = {str(key).lower(): number for key, number in details.items() if _is_count(key, number)}
     prompt = output = read = written = hour = 0

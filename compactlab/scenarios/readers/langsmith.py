@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.counts import contained, count, of_provider
+from compactlab.scenarios.readers.counts import contained, count, counted, of_provider
 from compactlab.scenarios.readers.prompts import Prompts
-from compactlab.scenarios.readers.script import Format, time_of
+from compactlab.scenarios.readers.script import Format, nothing
 from compactlab.scenarios.readers.shapes import Shape, dict_of, fits
 from compactlab.scenarios.readers.threads import Request, conversations
+from compactlab.scenarios.readers.times import time_of
 from compactlab.sim.core.conversation import Conversation
-from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Usage
 
 NAME = "langsmith"
@@ -58,9 +58,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
                     seen.add(id)
                     requests.append(_request(run, session, prompts, lines))
     if not requests:
-        path = str(lines.path)
-        text = "there is no conversation in it: no run of type 'llm', which asks a model"
-        raise lines.fault or InputError(text, path)
+        raise nothing(lines, ": no run of type 'llm', which asks a model")
     yield from conversations(NAME, lines.path, requests)
 
 
@@ -90,15 +88,9 @@ def _request(run: dict[str, Any], session: str, prompts: Prompts, lines: jsonl.L
     response = dict_of(answer.get("response_metadata"))
     model = response.get("model_name") or response.get("model") or next(filter(None, named), "")
     answered_id = str(response.get("id") or outputs.get("id") or "")
-    return Request(
-        start,
-        max(start, time_of(run.get("end_time"))),
-        session,
-        Call(str(model), _usage(run, outputs, answer), id=answered_id),
-        messages,
-        prompts.answered(outputs),
-        system,
-    )
+    end = max(start, time_of(run.get("end_time")))
+    call = Call(str(model), _usage(run, outputs, answer), id=answered_id)
+    return Request(start, end, session, call, messages, prompts.answered(outputs), system)
 
 
 def _answers(outputs: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -122,21 +114,15 @@ def _usage(run: dict[str, Any], outputs: dict[str, Any], answer: dict[str, Any])
             details = dict_of(told.get("input_token_details"))
             written = count(details.get("cache_creation"))
             five, hour = (count(details.get(f"ephemeral_{n}_input_tokens")) for n in ("5m", "1h"))
-            return contained(
-                count(told.get("input_tokens")),
-                count(told.get("output_tokens")),
-                count(details.get("cache_read")),
-                written or five + hour,
-                hour,
-            )
+            prompt, output = counted(told, ("input_tokens", "output_tokens"))
+            read = count(details.get("cache_read"))
+            return contained(prompt, output, read, written or five + hour, hour)
     provider = dict_of(outputs.get("llm_output"))
     for told in (outputs.get("usage"), provider.get("token_usage"), provider.get("usage")):
         if usage := of_provider(told):
             return usage
-    return of_provider({key: run[key] for key in _TOTALS if isinstance(run.get(key), int)})
-
-
-_TOTALS = ("prompt_tokens", "completion_tokens")
+    totals = ("prompt_tokens", "completion_tokens")
+    return of_provider({key: run[key] for key in totals if isinstance(run.get(key), int)})
 
 
 FORMAT = Format(NAME, "exports of LangSmith (runs, JSON or JSONL)", _sniff, read)

@@ -6,13 +6,13 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import Any
 
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.script import Format, Script, conversations
+from compactlab.scenarios.readers.shapes import fits
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need, PassedOver
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Role, Source, verbatim
@@ -64,7 +64,7 @@ def _sniff(first: list[Any]) -> bool:
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Yield the conversations of a file."""
-    yield from conversations(lines, partial(_conversation, lines), _samples)
+    yield from conversations(lines, _conversation, _samples)
 
 
 def _samples(value: Any) -> list[Any]:
@@ -72,10 +72,7 @@ def _samples(value: Any) -> list[Any]:
 
 
 def _is_sample(item: Any) -> bool:
-    talk = item.get("conversation") if isinstance(item, dict) else None
-    if not isinstance(talk, dict) or not isinstance(item.get("qa"), list):
-        return False
-    return all(isinstance(talk.get(f"speaker_{x}"), str) for x in "ab")
+    return fits(item, {"conversation": {"speaker_a": str, "speaker_b": str}, "qa": list})
 
 
 def _conversation(lines: jsonl.Lines, item: Any, number: int) -> Conversation:
@@ -93,7 +90,6 @@ def _conversation(lines: jsonl.Lines, item: Any, number: int) -> Conversation:
 
 
 def _talk(script: Script, talk: dict[str, Any], lines: jsonl.Lines) -> None:
-    """Take all sessions in the order of their numbers."""
     user, assistant = (msgspec.convert(talk.get(f"speaker_{x}"), str) for x in "ab")
     roles: dict[str, Role] = {assistant: "assistant", user: "user"}
     numbers = sorted(int(k[8:]) for k in talk if k.startswith("session_") and k[8:].isdigit())
@@ -118,16 +114,12 @@ def _talk(script: Script, talk: dict[str, Any], lines: jsonl.Lines) -> None:
 
 def _take(script: Script, turn: _Turn, role: Role, time: float) -> None:
     draft = script.draft(role, turn.dia_id, time)
-    if text := _rendered(turn):
+    image = f"[image: {turn.blip_caption}]" if turn.blip_caption else ""
+    if text := " ".join(filter(None, (turn.text, image))):
         draft.parts = [verbatim(draft.id, "text", text)]
     if role == "assistant":
         draft.call = Call()
     script.add(draft)
-
-
-def _rendered(turn: _Turn) -> str:
-    image = f"[image: {turn.blip_caption}]" if turn.blip_caption else ""
-    return " ".join(filter(None, (turn.text, image)))
 
 
 def _seconds(stamp: Any) -> float:

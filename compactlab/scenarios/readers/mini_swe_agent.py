@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 from compactlab.scenarios.readers import chat, jsonl
@@ -11,7 +10,7 @@ from compactlab.scenarios.readers.counts import of_provider
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import Format, Script, conversations, numbered
 from compactlab.scenarios.readers.shapes import any_is, dict_of, is_mini, list_of
-from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call
 
@@ -25,7 +24,7 @@ _TRAJECTORY = {"info", "messages", "trajectory_format", "instance_id"}
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Read the conversation of a trajectory; in JSON Lines, one per line."""
-    yield from conversations(lines, partial(_conversation, lines))
+    yield from conversations(lines, _conversation)
 
 
 def _conversation(lines: jsonl.Lines, value: Any, number: int) -> Conversation:
@@ -62,7 +61,7 @@ def _take(script: Script, message: Any, model: str, lines: jsonl.Lines) -> None:
         return
     if role != "assistant" and usage:
         # An answer that the agent could not use is billed, but not kept.
-        script.side_requests.append(SideRequest("rejected answer", call, time))
+        script.bill("rejected answer", call, time)
     meta = any(draft.call for draft in script.path)
     known = _READ if usage or "usage" not in message else (*_READ, "usage")
     drafts = chat.take(script, plain, lines, call=call, time=time, known=known, meta=meta)
@@ -77,9 +76,8 @@ def _plain(message: dict[str, Any]) -> dict[str, Any]:
     if message.get("object") == "response":
         return _answered(message)
     if message.get("type") == "function_call_output":
-        content = message.get("output")
         call_id = message.get("call_id")
-        return {"role": "tool", "tool_call_id": call_id, "content": content}
+        return {"role": "tool", "tool_call_id": call_id, "content": message.get("output")}
     return {key: value for key, value in message.items() if key != "id"}
 
 

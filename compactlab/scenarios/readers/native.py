@@ -76,7 +76,7 @@ NAME = "native"
 
 VERSION = 1
 
-_LINES: dict[str, type[msgspec.Struct]] = {
+_LINES: dict[str, Struct] = {
     "message": Message,
     "rewind": Rewind,
     "compaction": Compaction,
@@ -84,19 +84,17 @@ _LINES: dict[str, type[msgspec.Struct]] = {
     "need": Need,
 }
 # Nested structs: an unknown field is an error and is not ignored.
-_INSIDE: dict[type[msgspec.Struct], dict[str, type[msgspec.Struct]]] = {
+Struct = type[msgspec.Struct]
+_INSIDE: dict[Struct, dict[str, Struct]] = {
     Message: {"parts": Part, "call": Call},
     Compaction: {"inserted": Message, "call": Call},
     Fact: {"origin": Source},
     Part: {"sources": Source},
     Call: {"usage": Usage},
     SideRequest: {"call": Call},
-    PassedOver: {},
 }
-
-
 # Counts that are summed, and written as 64-bit numbers.
-_COUNTS: dict[type[msgspec.Struct], frozenset[str]] = {
+_COUNTS: dict[Struct, frozenset[str]] = {
     Usage: frozenset(Usage.__struct_fields__),
     Part: frozenset({"size"}),
     Compaction: frozenset({"tokens_before"}),
@@ -162,8 +160,6 @@ def write(conversation: Conversation, to: Path | BinaryIO) -> None:
 
 
 class _Content:
-    """Reads the lines of a conversation; references are checked at its end."""
-
     def __init__(self, header: Header) -> None:
         self._header = header
         self._events: list[Event] = []
@@ -211,11 +207,8 @@ class _Content:
 
 def _header(fields: dict[str, Any]) -> Header:
     _fill_sources(fields.get("system"), SYSTEM)
-    inside: dict[str, type[msgspec.Struct]] = {
-        "system": Part,
-        "side_requests": SideRequest,
-        "passed_over": PassedOver,
-    }
+    inside: dict[str, Struct] = {"system": Part, "side_requests": SideRequest}
+    inside["passed_over"] = PassedOver
     for name, struct in inside.items():
         for item in _dicts(fields.get(name)):
             _check(item, struct)
@@ -323,7 +316,16 @@ def read_facts(path: str | Path, conversation: Conversation) -> Labelled:
             collected.check(label)
     left = collected.left_out
     labels = [label for _, label in collected.labels]
-    facts = tuple(_freed(fact, left) for fact in labels if isinstance(fact, Fact))
+    facts = tuple(
+        # Without references to facts that were left out.
+        msgspec.structs.replace(
+            fact,
+            supersedes=tuple(id for id in fact.supersedes if id not in left),
+            depends_on=tuple(id for id in fact.depends_on if id not in left),
+        )
+        for fact in labels
+        if isinstance(fact, Fact)
+    )
     if not facts and left:
         told = "any of its facts" if len(left) == 1 else f"any of its {len(left):,} facts"
         raise InputError(f"no message of the conversation says {told}", str(path))
@@ -333,17 +335,8 @@ def read_facts(path: str | Path, conversation: Conversation) -> Labelled:
     return Labelled(facts, tuple(needs), tuple(left))
 
 
-def _freed(fact: Fact, left: Collection[str]) -> Fact:
-    """Remove references to facts that were left out from a fact."""
-    supersedes, depends_on = (
-        tuple(id for id in ids if id not in left) for ids in (fact.supersedes, fact.depends_on)
-    )
-    return msgspec.structs.replace(fact, supersedes=supersedes, depends_on=depends_on)
-
-
 @contextmanager
 def _item(place: int) -> Iterator[None]:
-    """Add the item to errors in a list; items are counted from 1, 0 is none."""
     try:
         yield
     except (ValueError, InputError) as error:
@@ -379,7 +372,6 @@ class _Labels:
         self.labels += ((number, each) for each in (label, *needs))
 
     def check(self, label: Fact | Need) -> None:
-        """Check that a label's references exist; a need without a position is after the end."""
         if isinstance(label, Fact):
             check_fact(label, self._messages, self._ids)
         elif label.fact not in self.left_out and (label.at or label.fact not in self._ids):

@@ -11,13 +11,14 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import database, jsonl
-from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
-from compactlab.scenarios.readers.counts import less
+from compactlab.scenarios.readers.blocks import image, opaque, tool_call
+from compactlab.scenarios.readers.counts import Tokens, less
+from compactlab.scenarios.readers.database import Record
 from compactlab.scenarios.readers.opencode_database import Store, Told, is_store, told
-from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Home, Script, stored
-from compactlab.scenarios.readers.shapes import dict_of, first_is
+from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Home, Script, nothing, stored
+from compactlab.scenarios.readers.shapes import dict_of, first_is, fits
 from compactlab.scenarios.readers.unread import characters_of
-from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, PartType, Usage, verbatim
 
@@ -30,8 +31,6 @@ class _Cache(msgspec.Struct, frozen=True):
 
 
 class _Counts(msgspec.Struct):
-    """The counts of a step; the input leaves out cache reads."""
-
     input: Tokens = 0
     output: Tokens = 0
     reasoning: Tokens = 0
@@ -77,12 +76,10 @@ class _Session(msgspec.Struct, rename={"parent": "parentID", "fork": "fork_sessi
     @property
     def created(self) -> float:
         """The start, in milliseconds since 1970; 0 if unknown."""
-        created = self.time.get("created") if isinstance(self.time, dict) else None
-        return float(created) if isinstance(created, int | float) else 0.0
+        return _number(dict_of(self.time).get("created"))
 
     @property
     def total(self) -> Usage:
-        """The usage of all requests, including those without a message, such as titles."""
         output = self.tokens_output + self.tokens_reasoning
         read, write = self.tokens_cache_read, self.tokens_cache_write
         return Usage(self.tokens_input, read, write, 0, output)
@@ -113,7 +110,7 @@ class _State(msgspec.Struct, frozen=True):
     input: Any = None
     output: str | None = None
     error: str | None = None
-    attachments: list[dict[str, Any]] | None = None
+    attachments: list[Record] | None = None
 
 
 class _Piece(msgspec.Struct, rename={"call_id": "callID"}):
@@ -151,7 +148,7 @@ _SPOKEN: dict[str, PartType] = {"text": "text", "reasoning": "thinking"}
 _SAFE = re.compile(r"[\w.-]+")
 
 
-def _is_own(head: dict[str, Any]) -> bool:
+def _is_own(head: Record) -> bool:
     if isinstance(head.get("sqlite"), dict):
         return is_store(head["sqlite"])
     return is_session(head.get("info") if isinstance(head.get("messages"), list) else head)
@@ -159,32 +156,27 @@ def _is_own(head: dict[str, Any]) -> bool:
 
 def is_session(value: Any) -> bool:
     """Whether a value is the metadata of an OpenCode session."""
-    if not isinstance(value, dict):
-        return False
-    texts = all(isinstance(value.get(key), str) for key in ("id", "directory", "projectID"))
-    return texts and isinstance(value.get("time"), dict)
+    return fits(value, {"id": str, "directory": str, "projectID": str, "time": dict})
 
 
 def is_piece(value: Any) -> bool:
     """Whether a value is a message or part in OpenCode's storage; it is read with its session."""
-    if not isinstance(value, dict):
-        return False
-    message = isinstance(value.get("sessionID"), str) and value.get("role") in ("user", "assistant")
-    return message or (
-        isinstance(value.get("messageID"), str) and isinstance(value.get("type"), str)
-    )
+    message = {"sessionID": str, "role": lambda role: role in ("user", "assistant")}
+    return fits(value, message) or fits(value, {"messageID": str, "type": str})
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Read the conversations of an export, a storage tree or a database."""
     if database.is_database(lines.path):
-        yield from _read_database(lines)
+        with database.opened(lines.path) as opened:
+            store = Store(opened)
+            yield from stored(lines, opened, store.sessions().items(), partial(_kept, store, lines))
         return
     count = 0
     for number, value in jsonl.values(lines):
         reading = None
         with lines.at(number):
-            document = msgspec.convert(value, dict[str, Any])
+            document = msgspec.convert(value, Record)
             exported = "messages" in document
             session = msgspec.convert(document.get("info") if exported else document, _Session)
             reading = _Reading(session, lines)
@@ -195,13 +187,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
             count += 1
             yield reading.script.conversation(lines.path.stem, NAME, lines.path)
     if not count:
-        raise InputError("there is no conversation in it", str(lines.path))
-
-
-def _read_database(lines: jsonl.Lines) -> Iterator[Conversation]:
-    with database.opened(lines.path) as opened:
-        store = Store(opened)
-        yield from stored(lines, opened, store.sessions().items(), partial(_kept, store, lines))
+        raise nothing(lines)
 
 
 def _kept(store: Store, lines: jsonl.Lines, id: str, newer: bool) -> Conversation | None:
@@ -236,51 +222,41 @@ def _read_session(store: Store, id: str, lines: jsonl.Lines, *, newer: bool) -> 
     return reading
 
 
-def _exported(value: dict[str, Any], lines: jsonl.Lines) -> Iterator[Told]:
-    for each in msgspec.convert(value["messages"], list[dict[str, Any]]):
+def _exported(value: Record, lines: jsonl.Lines) -> Iterator[Told]:
+    for each in msgspec.convert(value["messages"], list[Record]):
         lines.pass_over_fields(each, {"info", "parts"}, "a message")
         info, pieces = each.get("info"), each.get("parts")
-        yield msgspec.convert(info, dict[str, Any]), msgspec.convert(pieces, list[dict[str, Any]])
+        yield msgspec.convert(info, Record), msgspec.convert(pieces, list[Record])
 
 
 def _stored(path: Path, session: str) -> Iterator[Told]:
     """Read the messages of a session from folders around its file: `session/PROJECT/ID.json`."""
     root = path.absolute().parent.parent.parent
     _check(session)
-    older = _loose(root / "part")
-    messages = [_object(file) for file in _files(root / "message" / session)]
-    for message in sorted(messages, key=_created):
-        id = str(message.get("id"))
+    older: dict[str, list[Record]] = {}  # parts outside of a message's folder
+    for piece in _objects(root / "part"):
+        older.setdefault(str(piece.get("messageID")), []).append(piece)
+    found: list[tuple[float, str, Record]] = []
+    for message in _objects(root / "message" / session):
+        found.append(
+            (_number(dict_of(message.get("time")).get("created")), str(message.get("id")), message)
+        )
+    for _, id, message in sorted(found, key=lambda each: each[:2]):
         _check(id)
-        pieces = [_object(file) for file in _files(root / "part" / id)]
-        yield message, pieces or older.get(id, [])
+        yield message, list(_objects(root / "part" / id)) or older.get(id, [])
 
 
-def _loose(folder: Path) -> dict[str, list[dict[str, Any]]]:
-    """Return the parts outside of a message's folder, by message id."""
-    pieces: dict[str, list[dict[str, Any]]] = {}
-    for file in _files(folder):
-        piece = _object(file)
-        pieces.setdefault(str(piece.get("messageID")), []).append(piece)
-    return pieces
-
-
-def _files(folder: Path) -> list[Path]:
+def _objects(folder: Path) -> Iterator[Record]:
     # A link could lead out of the named folder.
-    return sorted(each for each in folder.glob("*.json") if not each.is_symlink())
+    for file in sorted(each for each in folder.glob("*.json") if not each.is_symlink()):
+        value = jsonl.load(file)
+        if not isinstance(value, dict):
+            raise InputError("this is no JSON object", str(file))
+        yield value
 
 
-def _object(file: Path) -> dict[str, Any]:
-    value = jsonl.load(file)
-    if not isinstance(value, dict):
-        raise InputError("this is no JSON object", str(file))
-    return value
-
-
-def _created(message: dict[str, Any]) -> tuple[float, str]:
-    time = message.get("time")
-    created = time.get("created") if isinstance(time, dict) else None
-    return float(created) if isinstance(created, int | float) else 0.0, str(message.get("id"))
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _check(id: str) -> None:
@@ -300,7 +276,7 @@ class _Reading:
         self._billed, self._model = Usage(), ""
         self.inherits = False  # whether it begins with copies of another session's messages
 
-    def take(self, value: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+    def take(self, value: Record, parts: list[Record]) -> None:
         message = msgspec.convert(value, _Message)
         if message.role not in ("user", "assistant"):
             raise InputError(f"{message.role!r} is not a role of a message")
@@ -322,8 +298,7 @@ class _Reading:
         # If the calls add up to more than the total, the remainder is unknown.
         if session.newer and rest != Usage() and rest + self._billed == total:
             call = Call(str(session.model or self._model), rest, id=f"{session.id}/rest")
-            time = self.script.last.time if self.script.last else 0.0
-            self.script.side_requests.append(SideRequest("session", call, time))
+            self.script.bill("session", call, self.script.last.time if self.script.last else 0.0)
 
     def _call(self, message: _Message, counts: Iterable[_Counts], step: int) -> Call:
         """Make a call; copies in forks have its times and counts, but other ids."""
@@ -392,20 +367,19 @@ class _Reading:
         texts = [piece.text for piece in pieces if piece.type == "text" and piece.text]
         if message.error is not None and not texts:
             if billed:  # it failed but was billed
-                self.script.side_requests.append(SideRequest("compaction", billed, time))
+                self.script.bill("compaction", billed, time)
             return
         kept = self._drafts.get(asked.tail_start_id or "")
         trigger = "auto" if asked.auto else "manual"
         boundary = self.script.compact(time, kept=kept, trigger=trigger)
         boundary.call = billed
-        draft = self.script.draft("user", message.id, time, True)
-        if boundary.covered:
-            draft.parts = [Part("text", text, "summary", boundary.covered) for text in texts]
-        if draft.parts:
-            boundary.inserted.append(draft)
+        draft, covered = self.script.draft("user", message.id, time, True), boundary.covered
+        boundary.insert(
+            draft, [Part("text", each, "summary", covered) for each in texts if covered]
+        )
 
 
-def _piece(value: dict[str, Any], lines: jsonl.Lines) -> _Piece:
+def _piece(value: Record, lines: jsonl.Lines) -> _Piece:
     piece = msgspec.convert(value, _Piece)
     if piece.type in _LEFT_OUT:
         return piece
@@ -443,40 +417,32 @@ def _said(piece: _Piece, id: str) -> Part | None:
     if piece.type in _SPOKEN:
         return verbatim(id, _SPOKEN[piece.type], piece.text) if piece.text else None
     if piece.type == "tool":
-        arguments = compact(piece.state.input)
-        return verbatim(id, "tool_call", arguments, name=piece.tool, call_id=piece.call_id)
-    if piece.type == "file" and piece.mime.startswith("image/"):
-        return verbatim(id, "image", "", size=image_tokens(piece.url.partition(",")[2]))
+        return tool_call(id, piece.tool, piece.state.input, piece.call_id)
     if piece.type == "file":
-        return opaque(id, "text", piece.filename or "file")
+        is_image = piece.mime.startswith("image/")
+        label = piece.filename or "file"
+        return image(id, piece.url.partition(",")[2]) if is_image else opaque(id, "text", label)
     if piece.type == "subtask" and piece.prompt:
         return verbatim(id, "text", piece.prompt)
     return None
 
 
 def _result(script: Script, piece: _Piece, time: float) -> Draft:
-    draft = script.draft("tool", "", time)
-    state = piece.state
+    draft, state = script.draft("tool", "", time), piece.state
     text = (state.error if state.output is None else state.output) or ""
+    about: Record = {"name": piece.tool, "call_id": piece.call_id}
     failed = state.status == "error"
-    draft.parts = [
-        verbatim(draft.id, "tool_result", text, name=piece.tool, call_id=piece.call_id,
-                 is_error=failed)
-    ]  # fmt: skip
+    draft.parts = [verbatim(draft.id, "tool_result", text, is_error=failed, **about)]
     for file in state.attachments or []:
         url = file.get("url")
         if str(file.get("mime")).startswith("image/") and isinstance(url, str):
-            size = image_tokens(url.partition(",")[2])
-            draft.parts.append(verbatim(draft.id, "image", "", size=size))
+            draft.parts.append(image(draft.id, url.partition(",")[2]))
     return draft
 
 
 def _model(message: _Message) -> str:
-    if message.model_id:
-        return message.model_id
-    model = dict_of(message.model)
-    named = model.get("modelID")
-    return named if isinstance(named, str) else ""
+    named = dict_of(message.model).get("modelID")
+    return message.model_id or (named if isinstance(named, str) else "")
 
 
 # Homes: `Global.Path.data` is `opencode` below `XDG_DATA_HOME` on all platforms; a channel has a

@@ -12,9 +12,8 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers.blocks import compact
-from compactlab.scenarios.readers.database import Database, plain
+from compactlab.scenarios.readers.database import Database, Record, plain
 
-Record = dict[str, Any]
 Told = tuple[Record, list[Record]]
 """A message, and its parts."""
 
@@ -57,7 +56,6 @@ class Store:
         return {id: is_newer for id, (_, is_newer) in sorted(kept.items(), key=lambda i: i[1][0])}
 
     def session(self, id: str, *, newer: bool) -> Record:
-        """Return the metadata of a session in the form of an export."""
         table = self._table if newer else "session"
         (row,) = self._database.records(table, "id = ?", id)
         time = {"created": row.get("time_created") or 0, "updated": row.get("time_updated") or 0}
@@ -67,21 +65,15 @@ class Store:
 
     def messages(self, id: str, *, newer: bool) -> Iterator[tuple[str, str, list[bytes]]]:
         """Yield the messages of a session: type, id and content, with the content of its parts."""
-        columns = self._database.tables["session_message" if newer else "message"]
-        if newer:
-            order = "seq" if "seq" in columns else "time_created, id"
-            query = "SELECT type, id, data FROM session_message WHERE session_id = ? ORDER BY "
-            query += order
-        else:
-            query = (
-                "SELECT '', id, data FROM message WHERE session_id = ? ORDER BY time_created, id"
-            )
+        order = "time_created, id"
+        if newer and "seq" in self._database.tables["session_message"]:
+            order = "seq"
+        type, table = ("type", "session_message") if newer else ("''", "message")
+        query = f"SELECT {type}, id, data FROM {table} WHERE session_id = ? ORDER BY {order}"  # noqa: S608
         parts = "SELECT data FROM part WHERE message_id = ? ORDER BY id"
-        for type, key, data in self._database.rows(query, id):
-            more = (
-                [] if newer else [_raw(part) for (part,) in self._database.rows(parts, plain(key))]
-            )
-            yield plain(type), plain(key), [_raw(data), *more]
+        for kind, key, data in self._database.rows(query, id):
+            more = () if newer else self._database.rows(parts, plain(key))
+            yield plain(kind), plain(key), [_raw(data), *(_raw(part) for (part,) in more)]
 
     def origin(self, created: float, before: float) -> str:
         """Return the session of a message's original, by the message's time; "" if it is not here.
@@ -104,7 +96,11 @@ class Store:
             f"WHERE EXISTS (SELECT 1 FROM {messages} m WHERE m.session_id = s.id)"
         )
         rows = self._database.rows(query)
-        return sorted((plain(id), _number(time)) for id, time in rows if isinstance(id, bytes))
+        return sorted(
+            (plain(id), float(time) if isinstance(time, int | float) else 0.0)
+            for id, time in rows
+            if isinstance(id, bytes)
+        )
 
 
 def told(type: str, id: str, data: list[Record]) -> Told | None:
@@ -136,9 +132,8 @@ def _compaction(data: Record) -> Told | None:
 
 
 def _user(data: Record) -> Told:
-    parts = [
-        _text(each["text"], synthetic=True) for each in data.get("skills") or [] if each.get("text")
-    ]
+    skills = (each["text"] for each in data.get("skills") or [] if each.get("text"))
+    parts = [_text(text, synthetic=True) for text in skills]
     parts += [_text(data["text"])] if data.get("text") else []
     return {**data, "role": "user"}, parts + [_file(each) for each in data.get("files") or []]
 
@@ -199,7 +194,3 @@ def _decoded(value: Any) -> Record:
         return _ANY.decode(value or "{}")
     except (msgspec.DecodeError, TypeError):
         return {}
-
-
-def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0

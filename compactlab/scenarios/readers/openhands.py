@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from compactlab.scenarios.readers import chat, jsonl
-from compactlab.scenarios.readers.blocks import as_summary, compact
+from compactlab.scenarios.readers.blocks import compact, tool_call
 from compactlab.scenarios.readers.counts import contained, counted, less, of_provider
 from compactlab.scenarios.readers.rest import pass_over_rest
 from compactlab.scenarios.readers.script import (
@@ -16,11 +16,12 @@ from compactlab.scenarios.readers.script import (
     Draft,
     Format,
     Script,
+    declared,
     numbered,
-    time_of,
 )
 from compactlab.scenarios.readers.shapes import Shape, dict_of, fits, list_of
-from compactlab.sim.core.conversation import Conversation, SideRequest
+from compactlab.scenarios.readers.times import time_of
+from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Part, Usage, verbatim
 
@@ -98,7 +99,6 @@ class _Bill:
     before: tuple[int, ...] = (0, 0, 0, 0)  # the totals so far
 
     def take(self, metrics: Any) -> None:
-        """Take the requests that some metrics list."""
         told = dict_of(metrics)
         for each in list_of(told.get("token_usages")):
             id = str(dict_of(each).get("response_id") or "")
@@ -108,7 +108,6 @@ class _Bill:
                 self.calls[id] = Call(model, usage, id=id)
 
     def since(self, metrics: Any) -> Usage | None:
-        """Return the usage since the previous totals."""
         totals = dict_of(dict_of(metrics).get("accumulated_token_usage"))
         now = tuple(counted(totals, _COUNTS))
         if not any(now):
@@ -145,10 +144,10 @@ class _Reading:
                 answer.call = call
             if answer or boundary:
                 self._bill.used.add(key)
+        time = self.script.last.time if self.script.last else 0.0
         for key, call in self._bill.calls.items():
             if key not in self._bill.used:
-                time = self.script.last.time if self.script.last else 0.0
-                self.script.side_requests.append(SideRequest("not in the events", call, time))
+                self.script.bill("not in the events", call, time)
         return self.script.conversation(id, NAME, self._lines.path)
 
     def take(self, event: Any) -> None:
@@ -187,9 +186,7 @@ class _Reading:
         return True
 
     def _system(self, content: Any, tools: Any) -> None:
-        if tools:
-            part = verbatim(SYSTEM, "text", compact(tools), name="tools")
-            self.script.system.append(part)
+        self.script.system += declared(tools)
         if isinstance(content, str) and content:
             self.script.system.append(verbatim(SYSTEM, "text", content))
 
@@ -214,9 +211,8 @@ class _Reading:
         self._drafts[str(event.get("id"))] = [answer]
 
     def _answer(self, event: dict[str, Any], time: float, id: str) -> Draft:
-        answer = self.script.draft("assistant", None, time)
-        answer.call = Call()  # marks it as an answer to a request
-        self.script.add(answer)
+        # Its call marks it as an answer to a request.
+        answer = self.script.add(self.script.draft("assistant", None, time, call=Call()))
         if id:
             self._answers[id] = answer
         self._drafts[str(event.get("id"))] = [answer]
@@ -231,9 +227,8 @@ class _Reading:
         usage = of_provider(response.get("usage")) or (listed.usage if listed else None)
         models = (response.get("model"), dict_of(metrics).get("model_name"))
         totals = dict_of(dict_of(metrics).get("accumulated_token_usage")).get("model")
-        model = next(
-            (str(name) for name in (*models, totals) if name), listed.model if listed else ""
-        )
+        named = (str(name) for name in (*models, totals) if name)
+        model = next(named, listed.model if listed else "")
         if usage and grown and self._condensed is not None:
             left = less(grown, usage)
             if left != Usage():
@@ -266,8 +261,7 @@ class _Reading:
         call_id = str(called.get("tool_call_id") or f"event-{cause}")
         failed = event.get("observation") == "error"
         part = verbatim(draft.id, "tool_result", text, call_id=call_id, is_error=failed)
-        draft.parts = [part]
-        self._drafts[str(event.get("id"))] = [self.script.add(draft)]
+        self._drafts[str(event.get("id"))] = [self.script.add(draft, [part])]
 
     # Both versions forget events, and replace them by a summary.
 
@@ -291,9 +285,7 @@ class _Reading:
         summary = told.get("summary")
         if isinstance(summary, str) and summary:
             draft = self.script.draft("user", None, time, True)
-            part = verbatim(draft.id, "text", summary)
-            draft.parts = [as_summary(part, boundary.covered)]
-            boundary.inserted.append(draft)
+            boundary.insert(draft, [verbatim(draft.id, "text", summary)], summary=True)
         self._condensed = boundary
         if id := str(event.get("llm_response_id") or ""):
             self._summed[id] = boundary
@@ -350,22 +342,20 @@ class _Reading:
             thought = event.get("reasoning_content")
             if isinstance(thought, str) and thought:
                 answer.parts.append(verbatim(answer.id, "thinking", thought))
-            for block in list_of(event.get("thought")):
-                text = dict_of(block).get("text")
-                if isinstance(text, str) and text:
-                    answer.parts.append(verbatim(answer.id, "text", text))
+            texts = (dict_of(block).get("text") for block in list_of(event.get("thought")))
+            said = (text for text in texts if isinstance(text, str) and text)
+            answer.parts += [verbatim(answer.id, "text", text) for text in said]
         call = dict_of(event.get("tool_call"))
         name = str(call.get("name") or event.get("tool_name") or "")
         asked = call.get("arguments", dict_of(event.get("action")))
         call_id = str(event.get("tool_call_id") or call.get("id") or "")
-        part = verbatim(answer.id, "tool_call", compact(asked), name=name, call_id=call_id)
-        answer.parts.append(part)
+        answer.parts.append(tool_call(answer.id, name, asked, call_id))
         self._drafts[str(event.get("id"))] = [answer]
 
     def _observation(self, event: dict[str, Any], time: float) -> None:
         told = dict_of(event.get("observation"))
         content = told.get("content")
-        blocks = [*(list_of(content)), *list_of(event.get("extended_content"))]
+        blocks = [*list_of(content), *list_of(event.get("extended_content"))]
         texts = [text for block in blocks if isinstance(text := dict_of(block).get("text"), str)]
         if not texts:
             rest = {key: value for key, value in told.items() if key != "kind"}
@@ -376,8 +366,7 @@ class _Reading:
         failed = event["kind"] != "ObservationEvent" or bool(told.get("is_error"))
         text = "\n".join(texts)
         part = verbatim(draft.id, "tool_result", text, name=name, call_id=call_id, is_error=failed)
-        draft.parts = [part]
-        self._drafts[str(event.get("id"))] = [self.script.add(draft)]
+        self._drafts[str(event.get("id"))] = [self.script.add(draft, [part])]
 
 
 # Fields of a message of the SDK that are read here, or that the model does not see.
@@ -385,7 +374,6 @@ _READ = ("thinking_blocks", "responses_reasoning_item", "reasoning_details", "ca
 
 
 def _image(block: Any) -> Any:
-    """Convert a content block to the form of Chat Completions."""
     urls = dict_of(block).get("image_urls")
     if not isinstance(urls, list):
         return block
@@ -406,13 +394,11 @@ def _tool_call(
 ) -> Part:
     """Return the call of an action, from the provider's response or the action's arguments."""
     call_id = str(called.get("tool_call_id") or f"event-{event.get('id')}")
-    message = _message_of(response)
-    asked = [dict_of(call) for call in list_of(message.get("tool_calls"))]
+    asked = [dict_of(call) for call in list_of(_message_of(response).get("tool_calls"))]
     function = next((dict_of(c.get("function")) for c in asked if c.get("id") == call_id), {})
     name = str(function.get("name") or called.get("function_name") or event.get("action"))
     rest = {key: value for key, value in args.items() if key != "thought"}
-    arguments = compact(function.get("arguments", rest))
-    return verbatim(id, "tool_call", arguments, name=name, call_id=call_id)
+    return tool_call(id, name, function.get("arguments", rest), call_id)
 
 
 FORMAT = Format(NAME, "events of OpenHands (trajectories, JSON or JSONL)", _sniff, read)

@@ -10,8 +10,9 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import Tokens, compact, image_tokens, opaque
-from compactlab.scenarios.readers.script import SYSTEM, Format
+from compactlab.scenarios.readers.blocks import compact, image, opaque, tool_call
+from compactlab.scenarios.readers.counts import Tokens
+from compactlab.scenarios.readers.script import SYSTEM, Format, declared, nothing
 from compactlab.scenarios.readers.shapes import any_is
 from compactlab.scenarios.readers.threads import SYSTEM_ROLES, Known, Request, Said, conversations
 from compactlab.sim.core.conversation import Conversation
@@ -36,12 +37,8 @@ _WRITTEN = (
 )  # fmt: skip
 _PROMPT = ("gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens")
 _WROTE = ("gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens")
-_ROLES: dict[str, Role] = {
-    "user": "user",
-    "assistant": "assistant",
-    "tool": "tool",
-    "model": "assistant",
-}
+_ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "tool": "tool"}
+_ROLES |= {"model": "assistant"}
 _RESULTS = ("tool_call_response", "server_tool_call_response")
 # Lists and objects of a trace without spans.
 _UNHEARD = {
@@ -105,8 +102,7 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
                 with lines.at(number, span):
                     requests += _request_of(span, client, known, lines)
     if not requests:
-        path = str(lines.path)
-        raise InputError("there is no conversation in it: no span asks a model", path)
+        raise nothing(lines, ": no span asks a model")
     yield from conversations(NAME, lines.path, requests)
 
 
@@ -189,32 +185,23 @@ def _request(
     span: _Span, attributes: dict[str, Any], client: str, known: Known, lines: jsonl.Lines
 ) -> Request:
     models = (attributes.get(f"gen_ai.{side}.model") for side in ("response", "request"))
-    call = Call(
-        next((str(model) for model in models if model), ""),
-        _usage(attributes),
-        version=client,
-        thinking=str(attributes.get("gen_ai.request.reasoning.level") or ""),
-        id=str(attributes.get("gen_ai.response.id") or ""),
-    )
+    model = next((str(model) for model in models if model), "")
+    effort = str(attributes.get("gen_ai.request.reasoning.level") or "")
+    id = str(attributes.get("gen_ai.response.id") or "")
+    call = Call(model, _usage(attributes), version=client, thinking=effort, id=id)
     asked = _messages(attributes, _INPUT, "gen_ai.prompt", lines)
     answered = _messages(attributes, _OUTPUT, "gen_ai.completion", lines)
-    return Request(
-        _seconds(span.start_time_unix_nano),
-        _seconds(span.end_time_unix_nano),
-        str(attributes.get("gen_ai.conversation.id") or span.trace_id),
-        call,
-        list(_said(asked, known, lines)),
-        list(_said(answered, known, lines)),
-        list(_system(attributes, lines)),
-    )
+    start, end = _seconds(span.start_time_unix_nano), _seconds(span.end_time_unix_nano)
+    session = str(attributes.get("gen_ai.conversation.id") or span.trace_id)
+    said, answers = (list(_said(each, known, lines)) for each in (asked, answered))
+    return Request(start, end, session, call, said, answers, _system(attributes, lines))
 
 
-def _system(attributes: dict[str, Any], lines: jsonl.Lines) -> Iterator[Part]:
-    tools = _parsed(attributes.get("gen_ai.tool.definitions"), lines)
-    if tools:
-        yield verbatim(SYSTEM, "text", compact(tools), name="tools")
+def _system(attributes: dict[str, Any], lines: jsonl.Lines) -> list[Part]:
+    told = declared(_parsed(attributes.get("gen_ai.tool.definitions"), lines))
     instructions = _parsed(attributes.get("gen_ai.system_instructions"), lines)
-    yield from _understood(msgspec.convert(instructions or [], list[dict[str, Any]]), lines, SYSTEM)
+    texts = msgspec.convert(instructions or [], list[dict[str, Any]])
+    return [*told, *_understood(texts, lines, SYSTEM)]
 
 
 def _messages(attributes: dict[str, Any], key: str, before: str, lines: jsonl.Lines) -> Any:
@@ -326,24 +313,16 @@ def _parts(message: dict[str, Any], lines: jsonl.Lines) -> list[dict[str, Any]]:
     elif content or (content == "" and message.get("role") == "tool"):
         parts = [*parts, {"type": "text", "content": compact(content)}]
     if message.get("role") == "tool":
-        parts = [_as_result(part, message.get("tool_call_id")) for part in parts]
+        id = message.get("tool_call_id")  # a text is also a result
+        parts = [
+            {"type": _RESULTS[0], "id": id, "response": part.get("content", part.get("text"))}
+            if part.get("type") == "text"
+            else part
+            for part in parts
+        ]
     for part in parts:
         lines.pass_over_fields(part, _PART, "a part of a message")
     return [*parts, *msgspec.convert(calls, list[dict[str, Any]])]
-
-
-def _as_result(part: dict[str, Any], id: Any) -> dict[str, Any]:
-    """Convert a part of a tool's message; its text is also a result."""
-    if part.get("type") != "text":
-        return part
-    return {"type": _RESULTS[0], "id": id, "response": part.get("content", part.get("text"))}
-
-
-def _arguments(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text
 
 
 def _part(part: dict[str, Any], id: str) -> Part:
@@ -352,10 +331,11 @@ def _part(part: dict[str, Any], id: str) -> Part:
     if kind in ("tool_call", "server_tool_call"):
         asked = part.get("arguments", part.get("server_tool_call"))
         if isinstance(asked, str) and asked[:1] == "{":
-            asked = _arguments(asked)  # the same arguments may be text in one span only
+            with suppress(ValueError):  # the same arguments may be text in one span only
+                asked = json.loads(asked)
         if not name or (asked is None and "arguments" not in part):
             raise InputError(f"a part of type {kind!r} has no name or no arguments")
-        return verbatim(id, "tool_call", compact(asked), name=name, call_id=call_id)
+        return tool_call(id, name, asked, call_id)
     if kind in _RESULTS:
         keys = [key for key in ("response", "result", kind) if key in part]
         if not keys:
@@ -365,7 +345,7 @@ def _part(part: dict[str, Any], id: str) -> Part:
         if part.get("modality") != "image":
             return opaque(id, "text", kind)
         data = part.get("content")
-        return verbatim(id, "image", "", size=image_tokens(data if isinstance(data, str) else ""))
+        return image(id, data if isinstance(data, str) else "")
     text = part.get("content", part.get("text"))
     if not isinstance(text, str):
         raise InputError(f"a part of type {kind!r} is not known")

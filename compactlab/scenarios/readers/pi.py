@@ -9,25 +9,14 @@ from typing import Any, Literal
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import Block, Given, Tokens, given, parts, result
-from compactlab.scenarios.readers.counts import beside
+from compactlab.scenarios.readers.blocks import Block, Given, given, parts, result
+from compactlab.scenarios.readers.counts import Tokens, beside
 from compactlab.scenarios.readers.pi_system import SystemPrompt
 from compactlab.scenarios.readers.pi_tree import Kept, Node, edited, hangs_by_edits, told
-from compactlab.scenarios.readers.script import (
-    SYSTEM,
-    Boundary,
-    Draft,
-    Format,
-    Home,
-    Moment,
-    Script,
-    Tree,
-    converted,
-    decoder,
-    seconds,
-)
+from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Format, Home, Script, Tree
 from compactlab.scenarios.readers.shapes import first_is
-from compactlab.sim.core.conversation import EDIT, Conversation, SideRequest
+from compactlab.scenarios.readers.times import Moment, converted, decoder, seconds
+from compactlab.sim.core.conversation import EDIT, Conversation
 from compactlab.sim.core.errors import InputError, RefusedError
 from compactlab.sim.core.message import (
     FAILED,
@@ -126,19 +115,16 @@ _LEFT_OUT = {
     "session", "custom", "model_change", "thinking_level_change", "label", "session_info", "leaf",
 }  # fmt: skip
 # Fields of entries and messages that clients write but do not send to models.
-_UNTOLD = {
-    *("__openclaw", "customType", "data", "details", "display", "fromHook", "fromId", "label"),
-    *("name", "note", "provider", "reason", "tokensAfter"),
-}
-_UNTOLD_OF_MESSAGES = {
-    *("__openclaw", "api", "customType", "deferred", "details", "diagnostics", "display"),
-    *("endTurn", "errorMessage", "fromId", "idempotencyKey", "nestedCalls", "provenance"),
-    *("providerReplay", "providerThinkingLevel", "rawStopReason", "timestamp", "tokensBefore"),
-}
-_KNOWN = {field.encode_name for field in msgspec.structs.fields(_Full)} | _UNTOLD
+_KNOWN = {
+    *_Full.__struct_encode_fields__, "__openclaw", "customType", "data", "details", "display",
+    "fromHook", "fromId", "label", "name", "note", "provider", "reason", "tokensAfter",
+}  # fmt: skip
 _KNOWN_OF_MESSAGES = {
-    field.encode_name for field in msgspec.structs.fields(_Message)
-} | _UNTOLD_OF_MESSAGES
+    *_Message.__struct_encode_fields__, "__openclaw", "api", "customType", "deferred", "details",
+    "diagnostics", "display", "endTurn", "errorMessage", "fromId", "idempotencyKey", "nestedCalls",
+    "provenance", "providerReplay", "providerThinkingLevel", "rawStopReason", "timestamp",
+    "tokensBefore",
+}  # fmt: skip
 # Messages whose content pi never replaces.
 _UNCHANGED = {"bashExecution", *_SUMMARIES}
 # Names in an unknown entry that show that it changes how the model sees earlier entries.
@@ -172,14 +158,7 @@ def conversation_of(
 ) -> Conversation:
     """Make a conversation from the entries of a session, wherever they are stored.
 
-    Parameters
-    ----------
-    records
-        The entries as JSON, with the numbers that error messages use; the header first.
-    lines
-        The transcript they come from: how strictly it is read, and what was passed over.
-    id
-        The conversation's id.
+    ``records`` are the entries as JSON, the header first, with the numbers that errors name.
     """
     session = _Session(lines)
     for number, data in records:
@@ -254,7 +233,6 @@ class _Session:
             self._newest = node
 
     def finish(self) -> None:
-        """Add the last edit to the script."""
         self._go_to(self._edited or self._now)
 
     def _head(self, entry: _Entry, number: int) -> None:
@@ -286,18 +264,13 @@ class _Session:
         return self._nodes.get(entry.parent_id, self._newest)
 
     def _read(self, entry: _Full, parent: Node | None) -> Node | None:
-        reads = {
-            "usage": self._used,
-            "compaction": self._compaction,
-            "reset": self._compaction,
-            "context_edit": self._edit,
-        }
-        return reads.get(entry.type, self._message)(entry, parent)
-
-    def _used(self, entry: _Full, parent: Node | None) -> Node | None:
-        """Record a request of the client itself, such as one that keeps the cache warm."""
-        self._bill(entry, entry.kind or "session", entry.usage, entry.model or self._model)
-        return parent
+        if entry.type == "usage":  # a request of the client, such as one that keeps the cache warm
+            self._bill(entry, entry.kind or "session", entry.usage, entry.model or self._model)
+            return parent
+        if entry.type in ("compaction", "reset"):
+            return self._compaction(entry, parent)
+        reads = self._edit if entry.type == "context_edit" else self._message
+        return reads(entry, parent)
 
     def _message(self, entry: _Full, parent: Node | None) -> Node | None:
         message = entry.message
@@ -369,8 +342,7 @@ class _Session:
             boundary.trigger = EDIT
             return node
         boundary.call = self._request(entry, entry.usage, self._model)
-        node.draft = summary = self.script.draft("user", entry.id, time, meta=True)
-        summary.origin = "compactionSummary"
+        node.draft = summary = _unsaid(self.script, entry, "compactionSummary")
         sources = boundary.covered or (Source(summary.id),)
         summary.parts = compacted([Part("text", text, "summary", sources)])
         node.system = self._checkpoint(entry)
@@ -448,10 +420,8 @@ class _Session:
             self._bill(entry, entry.type, entry.usage, self._model)
 
     def _bill(self, entry: _Full, purpose: str, counts: _Counts | None, model: str) -> None:
-        """Record a side request, if there was one."""
         if call := self._request(entry, counts, model):
-            request = SideRequest(purpose, call, seconds(entry.timestamp))
-            self.script.side_requests.append(request)
+            self.script.bill(purpose, call, seconds(entry.timestamp))
 
     def _request(self, entry: _Full, counts: _Counts | None, model: str) -> Call | None:
         usage = _usage(counts)
@@ -508,14 +478,10 @@ def _draft(script: Script, entry: _Full, lines: jsonl.Lines) -> Draft | None:
         draft.parts, draft.call = _parts(message, draft, lines), _call(message)
         draft.origin = message.stop_reason if message.stop_reason in FAILED else ""
     elif message.role == "toolResult":
-        draft = script.draft("tool", entry.id, time)
-        call_id, tool, failed = (
-            message.tool_call_id or "",
-            message.tool_name or "",
-            message.is_error,
-        )
+        draft, failed = script.draft("tool", entry.id, time), bool(message.is_error)
+        call_id, tool = message.tool_call_id or "", message.tool_name or ""
         content = given(message.content, "the result of a tool")
-        draft.parts = result(content, draft.id, call_id, name=tool, error=bool(failed), lines=lines)
+        draft.parts = result(content, draft.id, call_id, name=tool, error=failed, lines=lines)
     elif message.role == "bashExecution":
         draft = _unsaid(script, entry, message.role)
         draft.parts = _shell(message, draft.id)
@@ -540,9 +506,7 @@ def _there(text: str | None, what: str) -> str:
 
 def _unsaid(script: Script, entry: _Full, origin: str) -> Draft:
     """Begin a message with the user role that no person typed."""
-    draft = script.draft("user", entry.id, seconds(entry.timestamp), meta=True)
-    draft.origin = origin
-    return draft
+    return script.draft("user", entry.id, seconds(entry.timestamp), meta=True, origin=origin)
 
 
 def _call(message: _Message) -> Call | None:
@@ -568,13 +532,9 @@ def _usage(counts: _Counts | None) -> Usage:
 def _shell(message: _Message, id: str) -> list[Part]:
     command = verbatim(id, "text", _there(message.command, "command"))
     output = verbatim(id, "text", _there(message.output, "output"))
-    return shell(
-        command,
-        output,
-        exit_code=message.exit_code,
-        cancelled=bool(message.cancelled),
-        full_output=(message.full_output_path or "") if message.truncated else "",
-    )
+    full = (message.full_output_path or "") if message.truncated else ""
+    code, cancelled = message.exit_code, bool(message.cancelled)
+    return shell(command, output, exit_code=code, cancelled=cancelled, full_output=full)
 
 
 # Homes: pi's README (0.73).

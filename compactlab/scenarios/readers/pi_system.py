@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from compactlab.scenarios.readers.blocks import Given, compact, given, parts
 from compactlab.scenarios.readers.jsonl import Lines
-from compactlab.scenarios.readers.script import SYSTEM
+from compactlab.scenarios.readers.script import SYSTEM, declared
 from compactlab.sim.core.message import Part, frame, verbatim
 
 
@@ -39,8 +39,7 @@ class SystemPrompt:
         self._tools = {tool.get("name"): tool for tool in message.tools_added or []}
         texts = [self._text, *self._sections.values()]
         told = [verbatim(SYSTEM, "text", text) for text in texts if text]
-        tools = list(self._tools.values())
-        return [*told, verbatim(SYSTEM, "text", compact(tools), name="tools")] if tools else told
+        return [*told, *declared(list(self._tools.values()))]
 
     def change(self, message: Declaration, id: str) -> list[Part]:
         """Return a later declaration, as the model gets it within a conversation."""
@@ -78,8 +77,5 @@ class SystemPrompt:
 def _section(name: str, text: str | None, id: str) -> list[Part]:
     if text is None:
         return [frame(f"The section {name!r} of the system prompt is gone.\n\n")]
-    return [frame(f"The section {name!r} of the system prompt is now:\n\n"), *_said(text, id)]
-
-
-def _said(text: str, id: str) -> list[Part]:
-    return [verbatim(id, "text", text)] if text else []
+    said = [verbatim(id, "text", text)] if text else []
+    return [frame(f"The section {name!r} of the system prompt is now:\n\n"), *said]

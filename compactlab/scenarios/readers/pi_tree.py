@@ -88,7 +88,8 @@ def _kept(before: list[Node], boundary: Node) -> list[Node]:
     kept = [node for node in before[start:] if node.kind != "system"]
     if boundary.kind == "compaction":
         return kept
-    asked = {part.call_id for node in kept for part in _parts(node) if part.type == "tool_call"}
+    parts = (part for node in kept if node.draft for part in node.draft.parts)
+    asked = {part.call_id for part in parts if part.type == "tool_call"}
     return [node for node in kept if node.kind in ("edit", *_HIDES) or _survives(node, asked)]
 
 
@@ -98,10 +99,6 @@ def _survives(node: Node, asked: set[str]) -> bool:
     if draft is None or draft.origin:
         return False
     return draft.role != "tool" or any(part.call_id in asked for part in draft.parts)
-
-
-def _parts(node: Node) -> list[Part]:
-    return node.draft.parts if node.draft else []
 
 
 def edited(draft: Draft, parts: list[Part], original: Draft) -> Draft:

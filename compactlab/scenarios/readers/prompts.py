@@ -11,28 +11,26 @@ import msgspec
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import Content, compact, parts
 from compactlab.scenarios.readers.rest import objects, pass_over_rest
-from compactlab.scenarios.readers.script import SYSTEM, Script
+from compactlab.scenarios.readers.script import SYSTEM, Script, declared
 from compactlab.scenarios.readers.shapes import dict_of, list_of
 from compactlab.scenarios.readers.threads import SYSTEM_ROLES, Known, Said
-from compactlab.sim.core.message import Part, Role, verbatim
+from compactlab.sim.core.message import Part, Role
 
 # LangChain's names of roles, by class and by type.
 _ROLES = {
-    "human": "user",
-    "ai": "assistant",
-    "system": "system",
-    "developer": "developer",
-    "tool": "tool",
-    "function": "tool",
-    "chat": "user",
-    "user": "user",
-    "assistant": "assistant",
-}
+    "human": "user", "ai": "assistant", "system": "system", "developer": "developer",
+    "tool": "tool", "function": "tool", "chat": "user", "user": "user", "assistant": "assistant",
+}  # fmt: skip
 # Fields of a message that are read here, or that the model does not see.
 _READ = (
     "additional_kwargs", "artifact", "extra", "invalid_tool_calls", "response_metadata",
     "tool_call_chunks", "usage_metadata",
 )  # fmt: skip
+
+
+def asked(id: Any, name: Any, arguments: Any) -> dict[str, Any]:
+    """Return a call of a tool in the form of Chat Completions."""
+    return {"id": id, "function": {"name": name, "arguments": compact(arguments)}}
 
 
 class Prompts:
@@ -43,18 +41,14 @@ class Prompts:
         self._known = Known()
 
     def asked(self, value: Any) -> tuple[list[Part], list[Said]]:
-        """Return the system parts and the messages of a prompt."""
         outside = dict_of(value)
-        system: list[Part] = []
-        if tools := outside.get("tools"):
-            system.append(verbatim(SYSTEM, "text", compact(tools), name="tools"))
+        system = declared(outside.get("tools"))
         if told := outside.get("system"):
             block = told if isinstance(told, list) else [{"type": "text", "text": str(told)}]
             system += parts(msgspec.convert(block, Content), SYSTEM, self._lines)
         return system, self._messages(value, "user")
 
     def answered(self, value: Any) -> list[Said]:
-        """Return the messages of an answer."""
         return self._messages(value, "assistant")
 
     def _messages(self, value: Any, role: Role) -> list[Said]:
@@ -71,7 +65,12 @@ class Prompts:
         role = message.get("role")
         if calls := message.get("tool_calls"):
             known = objects(self._lines, calls, "call of a tool")
-            message["tool_calls"] = [_called(call) for call in known]
+            message["tool_calls"] = [
+                call
+                if "function" in call or "custom" in call
+                else asked(call.get("id"), call.get("name"), call.get("args"))
+                for call in known
+            ]
         content = message.get("content")
         if role in SYSTEM_ROLES and not isinstance(content, list):
             message["content"] = [{"type": "text", "text": content}]
@@ -135,10 +134,9 @@ def _message(value: Any, role: Role) -> dict[str, Any]:
 
 
 def _from_langchain(fields: dict[str, Any], role: Role) -> dict[str, Any]:
-    kind = str(fields.get("type") or "").lower()
     plain = {key: value for key, value in fields.items() if key not in ("type", "id", "data")}
-    plain["role"] = _ROLES.get(kind, plain.get("role") or role)
-    return _with_calls(plain)
+    kind = str(fields.get("type") or "").lower()
+    return _with_calls({**plain, "role": _ROLES.get(kind, plain.get("role") or role)})
 
 
 def _with_calls(plain: dict[str, Any]) -> dict[str, Any]:
@@ -152,10 +150,3 @@ def _with_calls(plain: dict[str, Any]) -> dict[str, Any]:
     if "content" not in plain and "tool_calls" not in plain:
         plain["content"] = ""
     return plain
-
-
-def _called(call: dict[str, Any]) -> dict[str, Any]:
-    if "function" in call or "custom" in call:
-        return call
-    function = {"name": call.get("name"), "arguments": compact(call.get("args"))}
-    return {"id": call.get("id"), "function": function}

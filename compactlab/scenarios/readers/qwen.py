@@ -8,19 +8,12 @@ from typing import Any
 import msgspec
 
 from compactlab.scenarios.readers import google, jsonl
-from compactlab.scenarios.readers.blocks import Tokens, opaque
+from compactlab.scenarios.readers.blocks import opaque
+from compactlab.scenarios.readers.counts import Tokens
 from compactlab.scenarios.readers.google import Content, Metadata, Piece
-from compactlab.scenarios.readers.script import (
-    Draft,
-    Format,
-    Home,
-    Moment,
-    Script,
-    Tree,
-    decoder,
-    seconds,
-)
+from compactlab.scenarios.readers.script import Draft, Format, Home, Script, Tree
 from compactlab.scenarios.readers.shapes import any_is
+from compactlab.scenarios.readers.times import Moment, decoder, seconds
 from compactlab.scenarios.readers.unread import edit_refused
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
@@ -115,8 +108,6 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 class _Session:
-    """The tree of records, and the end of the script after each."""
-
     def __init__(self, lines: jsonl.Lines) -> None:
         self.script = Script()
         self.starts_inside = False
@@ -176,32 +167,26 @@ class _Session:
         elif any(piece.function_response for piece in pieces):
             failed = (record.tool_call_result or _Called()).status == "error"
             draft = self.script.draft("tool", record.uuid, seconds(record.timestamp))
-            draft.parts = google.answered(pieces, draft.id, "", "", failed)
-            self.script.add(draft)
+            self.script.add(draft, google.answered(pieces, draft.id, error=failed))
         elif pieces:
-            draft = self.script.draft("user", record.uuid, seconds(record.timestamp))
-            draft.parts = google.said(pieces, draft.id)
-            draft.meta = record.type != "user" or (record.subtype or "") not in _TYPED
-            self.script.add(draft)
+            meta = record.type != "user" or (record.subtype or "") not in _TYPED
+            draft = self.script.draft("user", record.uuid, seconds(record.timestamp), meta)
+            self.script.add(draft, google.said(pieces, draft.id))
 
     def _answer(self, record: _Record, pieces: list[Piece]) -> None:
         draft = self._answers.get(record.uuid)
         if draft is None:
-            draft = self.script.draft("assistant", record.uuid, seconds(record.timestamp))
-            draft.call = Call()
+            time = seconds(record.timestamp)
+            draft = self.script.draft("assistant", record.uuid, time, call=Call())
             self._answers[record.uuid] = self.script.add(draft)
         draft.parts += google.said(pieces, draft.id)
         draft.time = max(draft.time, seconds(record.timestamp))
         usage = _usage(record.usage_metadata)
-        before = draft.call or Call()
+        before, inherited = draft.call or Call(), record.forked_from is not None
+        model, usage_so_far = record.model or before.model, usage or before.usage
         version = f"qwen {record.version}" if record.version else ""
-        draft.call = Call(
-            record.model or before.model,
-            usage or before.usage,
-            version=version,
-            id=record.uuid,
-            inherited=record.forked_from is not None,
-        )
+        about: dict[str, Any] = {"version": version, "id": record.uuid, "inherited": inherited}
+        draft.call = Call(model, usage_so_far, **about)
         if not draft.parts and usage:
             draft.parts = [opaque(draft.id, "text", "empty", usage.output)]
 
@@ -213,28 +198,23 @@ class _Session:
             raise edit_refused(told, "session")
         before = (payload.info or _Info()).original_token_count or 0
         boundary = self.script.compact(time, restored="verbatim", tokens_before=before)
-        summarized = False
+        covered = boundary.covered  # by the first message of the user
         for content in payload.compressed_history:
             role: Any = "assistant" if content.role == "model" else "user"
             pieces = google.listed(content.parts)
             draft = self.script.draft(role, f"{record.uuid}-compressed", time, meta=True)
             if any(piece.function_response for piece in pieces):
                 draft.role = "tool"
-                draft.parts = google.answered(pieces, draft.id, "", "", error=False)
+                draft.parts = google.answered(pieces, draft.id)
             else:
                 draft.parts = google.said(pieces, draft.id)
-            if role == "user" and draft.parts and not summarized and boundary.covered:
-                summarized = True
-                covered = boundary.covered
-                draft.parts[0] = msgspec.structs.replace(
-                    draft.parts[0], kind="summary", sources=covered
-                )
-            if draft.parts:
-                boundary.inserted.append(draft)
+            if role == "user" and draft.parts and covered:
+                first = msgspec.structs.replace(draft.parts[0], kind="summary", sources=covered)
+                draft.parts[0], covered = first, ()
+            boundary.insert(draft)
 
 
 def _usage(counts: Metadata | None) -> Usage | None:
-    """Return the usage of a call; None without counts."""
     if counts is None or not (counts.prompt_token_count or counts.candidates_token_count):
         return None
     prompt, answer = counts.prompt_token_count or 0, counts.candidates_token_count or 0

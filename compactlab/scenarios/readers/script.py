@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from compactlab.scenarios.readers import jsonl
-from compactlab.scenarios.readers.blocks import opaque, owned
+from compactlab.scenarios.readers.blocks import as_summary, compact, opaque, owned
 from compactlab.scenarios.readers.database import Database
 from compactlab.sim.core.conversation import Compaction, Conversation, Event, Rewind, SideRequest
 from compactlab.sim.core.errors import InputError
@@ -71,7 +69,7 @@ class Format:
 
 def conversations(
     lines: jsonl.Lines,
-    make: Callable[[Any, int], Conversation],
+    make: Callable[[jsonl.Lines, Any, int], Conversation],
     split: Callable[[Any], Iterable[Any]] = lambda value: [value],
 ) -> Iterator[Conversation]:
     """Make a conversation of each item of a file, numbered from 1; there must be at least one."""
@@ -80,12 +78,17 @@ def conversations(
         for item in split(value):
             conversation = None
             with lines.at(number, item):
-                conversation = make(item, count + 1)
+                conversation = make(lines, item, count + 1)
             if conversation:
                 count += 1
                 yield conversation
     if not count:
-        raise lines.fault or InputError("there is no conversation in it", str(lines.path))
+        raise nothing(lines)
+
+
+def nothing(lines: jsonl.Lines, why: str = "") -> InputError:
+    """Return the error for a file without a conversation."""
+    return InputError(f"there is no conversation in it{why}", str(lines.path))
 
 
 def stored(
@@ -108,7 +111,7 @@ def stored(
             count += 1
             yield conversation
     if not count:
-        raise InputError("there is no conversation in it", str(lines.path))
+        raise nothing(lines)
 
 
 def numbered(name: str, number: int) -> str:
@@ -117,6 +120,11 @@ def numbered(name: str, number: int) -> str:
 
 
 SYSTEM = "system"  # the source of the parts of the system prompt; no message has this id
+
+
+def declared(tools: Any) -> list[Part]:
+    """Return the definitions of tools as a part of the system prompt, if there are any."""
+    return [verbatim(SYSTEM, "text", compact(tools), name="tools")] if tools else []
 
 
 @dataclass(eq=False)
@@ -153,6 +161,15 @@ class Boundary:
     inserted: list[Draft] = field(default_factory=list)
     call: Call | None = None  # the request that wrote the summary
 
+    def insert(
+        self, draft: Draft, parts: list[Part] | None = None, *, summary: bool = False
+    ) -> None:
+        """Insert a message, unless it is empty; its texts may summarise what is covered."""
+        made = draft.parts if parts is None else parts
+        draft.parts = [as_summary(part, self.covered) for part in made] if summary else made
+        if draft.parts:
+            self.inserted.append(draft)
+
 
 class Script:
     """The events of a conversation that is being read, and the current branch."""
@@ -175,18 +192,27 @@ class Script:
 
     @property
     def last(self) -> Draft | None:
-        """The newest message of the branch."""
         return self.path[-1] if self.path else None
 
     def draft(
-        self, role: Role, id: str | None = "", time: float = 0.0, meta: bool = False
+        self,
+        role: Role,
+        id: str | None = "",
+        time: float = 0.0,
+        meta: bool = False,
+        *,
+        origin: str = "",
+        call: Call | None = None,
     ) -> Draft:
         """Begin a message with a unique id."""
         self._drafts += 1
-        return Draft(self._unique(id or f"m{self._drafts}"), role, time, meta)
+        id = self._unique(id or f"m{self._drafts}")
+        return Draft(id, role, time, meta, origin, call=call)
 
-    def add(self, draft: Draft) -> Draft:
-        """Append a message to the branch."""
+    def add(self, draft: Draft, parts: list[Part] | None = None) -> Draft:
+        """Append a message to the branch, perhaps with its parts."""
+        if parts is not None:
+            draft.parts = parts
         before = draft.before = self.last
         draft.depth = len(self.path)
         prompt = draft.role == "user" and not draft.meta
@@ -197,25 +223,21 @@ class Script:
         return draft
 
     def say(
-        self,
-        role: Role,
-        text: str,
-        id: str | None = "",
-        time: float = 0.0,
-        *,
-        meta: bool = False,
-        origin: str = "",
+        self, role: Role, text: str, id: str | None = "", time: float = 0.0, **about: Any
     ) -> Draft:
         """Append a message with a text."""
-        draft = self.draft(role, id, time, meta)
-        draft.origin, draft.parts = origin, [verbatim(draft.id, "text", text)]
-        return self.add(draft)
+        draft = self.draft(role, id, time, **about)
+        return self.add(draft, [verbatim(draft.id, "text", text)])
 
     def copy(self, draft: Draft) -> Draft:
         """Copy a message, for a compaction that inserts it."""
         copy = self.draft(draft.role, None, draft.time, meta=True)
         copy.parts = [owned(part, copy.id) for part in draft.parts]
         return copy
+
+    def bill(self, purpose: str, call: Call, time: float = 0.0) -> None:
+        """Record a request that belongs to no answer."""
+        self.side_requests.append(SideRequest(purpose, call, time))
 
     def has(self, draft: Draft | None) -> bool:
         """Return whether a message is on the branch; the start always is."""
@@ -265,19 +287,15 @@ class Script:
         told = any(part.text or part.type == "image" for draft in drafts for part in draft.parts)
         if not told and not (counted and any(d.call and d.call.usage for d in drafts)):
             raise InputError(_wordless(drafts), str(path))
+        about: dict[str, Any] = {
+            "starts_inside": inside,
+            "source": str(path),
+            "project": self.project,
+        }
+        about |= {"subagent": self.subagent, "parent": self.parent}
+        system, beside = tuple(self.system), tuple(self.side_requests)
         events = tuple(_finish(self.events))
-        return Conversation(
-            id,
-            format,
-            events,
-            system=tuple(self.system),
-            starts_inside=inside,
-            source=str(path),
-            project=self.project,
-            subagent=self.subagent,
-            parent=self.parent,
-            side_requests=tuple(self.side_requests),
-        )
+        return Conversation(id, format, events, system=system, side_requests=beside, **about)
 
     def _unique(self, wanted: str) -> str:
         count = self._taken[wanted] = self._taken.get(wanted, 0) + 1
@@ -306,69 +324,6 @@ class Tree:
             id = self._above[id]
         self._above.update(dict.fromkeys(passed, id))
         return id
-
-
-class Moment(float):
-    """Seconds since 1970, from a time stamp of a format."""
-
-
-def decoder(kind: type[T]) -> msgspec.json.Decoder[T]:
-    """Return a decoder from JSON to a structure, with times in seconds."""
-    return msgspec.json.Decoder(kind, dec_hook=_read_moment)
-
-
-def converted(value: Any, kind: type[T]) -> T:
-    """Convert a value to a structure, with times in seconds."""
-    return msgspec.convert(value, kind, dec_hook=_read_moment)
-
-
-def seconds(when: Moment | None) -> float:
-    """Return seconds since 1970; 0 if unknown."""
-    return 0.0 if when is None else float(when)
-
-
-def time_of(stamp: Any) -> float:
-    """Convert a stamp in text or milliseconds to seconds since 1970; 0 if it is neither.
-
-    Examples
-    --------
-    >>> time_of(1793527200000) == time_of("2026-11-01T10:00:00Z"), time_of(None)
-    (True, 0.0)
-    """
-    if isinstance(stamp, str):
-        try:
-            return since_1970(stamp)
-        except (ValueError, OverflowError):
-            return 0.0
-    number = isinstance(stamp, int | float) and not isinstance(stamp, bool)
-    return stamp / 1000 if number and 0 <= stamp <= _LATEST else 0.0
-
-
-def _read_moment(kind: type, stamp: Any) -> Moment:
-    try:
-        return Moment(since_1970(msgspec.convert(stamp, str)))
-    except msgspec.ValidationError as error:
-        # msgspec adds the position to all errors but its own.
-        raise ValueError(str(error)) from None
-
-
-def since_1970(stamp: str) -> float:
-    """Convert a time stamp to seconds since 1970; without a zone it is taken as UTC.
-
-    A leap second (60) is read as the start of the next minute.
-
-    Examples
-    --------
-    >>> since_1970("2016-12-31T23:59:60.5Z") == since_1970("2017-01-01T00:00:00Z")
-    True
-    """
-    whole, leaps = _LEAP.subn(":59", stamp) if ":60" in stamp else (stamp, 0)
-    time = msgspec.convert(whole, datetime)
-    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp() + leaps
-
-
-_LATEST = 253_402_300_799_000  # milliseconds: the end of the year 9999
-_LEAP = re.compile(r"(?<=[Tt ]\d\d:\d\d):60(?:\.\d+)?")
 
 
 def _wordless(drafts: list[Draft]) -> str:

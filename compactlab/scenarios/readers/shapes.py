@@ -63,12 +63,30 @@ def list_of(value: Any) -> list[Any]:
 
 # Trajectories and sessions with a provider's messages that are not plain chats.
 
+_SNAPSHOT: Shape = {"session_id": str, "platform": object, "messages": list}
+_EXPORT: Shape = {"id": str, "source": str, "started_at": object, "messages": list}
 _MINI: Shape = {"trajectory_format": starts("mini-swe-agent"), "messages": list}
 _OLD_MINI: Shape = {"info": {"mini_version": str}, "messages": list}
 _AMP: Shape = {"id": starts("T-"), "messages": list, "created": int}
 _CLINE_SESSION: Shape = {"version": int, "sessionId": str, "agent": str}
 _ROO: Shape = {"version": 2, "messages": list}
 _TASK = ("<task>", "<user_message>")  # the beginnings of a task of Cline and its forks
+
+
+def is_session(value: Any) -> bool:
+    """Whether a value is a session of Hermes Agent: a snapshot or an export."""
+    return fits(value, _SNAPSHOT) or fits(value, _EXPORT)
+
+
+def is_task(value: Any) -> bool:
+    """Whether a value is a trajectory of tau-bench."""
+    return fits(value, {"task_id": object, "traj": list})
+
+
+def is_by_agents(value: Any) -> bool:
+    """Whether a value is a trajectory of SWE-agent: its messages name their agent."""
+    history = list_of(dict_of(value).get("history"))
+    return any(isinstance(m, dict) and "role" in m and "agent" in m for m in history)
 
 
 def is_mini(value: Any) -> bool:
@@ -96,7 +114,15 @@ def is_task_history(value: Any) -> bool:
         return False
     told = [each for each in value if fits(each, {"role": str, "content": object})]
     stamped = any({"modelInfo", "ts"} & each.keys() for each in told)
-    return bool(told) and (stamped or _text_of(told[0]).startswith(_TASK))
+    return bool(told) and (stamped or text_of(told[0]).startswith(_TASK))
+
+
+_LABELLED = (is_task, is_by_agents, is_session, is_mini, is_amp, is_cline_session, is_task_history)
+
+
+def is_labelled(value: Any) -> bool:
+    """Whether a value is a trajectory or a session of any of these clients."""
+    return any(is_one(value) for is_one in _LABELLED)
 
 
 def is_task_screen(value: Any) -> bool:
@@ -105,7 +131,9 @@ def is_task_screen(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and fits(value[0], shown)
 
 
-def _text_of(message: dict[str, Any]) -> str:
-    content = message["content"]
+def text_of(message: dict[str, Any]) -> str:
+    """Return the text of a message of any provider."""
+    content = message.get("content")
     blocks = content if isinstance(content, list) else [{"text": content}]
-    return "\n".join(str(block.get("text")) for block in blocks if isinstance(block, dict))
+    texts = (block.get("text") for block in blocks if isinstance(block, dict))
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import msgspec
@@ -11,7 +10,7 @@ import msgspec
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.blocks import Given, compact, parts
 from compactlab.scenarios.readers.script import SYSTEM, Format, Script, conversations, numbered
-from compactlab.scenarios.readers.shapes import any_is
+from compactlab.scenarios.readers.shapes import any_is, is_by_agents
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import verbatim
@@ -32,11 +31,11 @@ class _Message(msgspec.Struct):
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Read the conversation of a trajectory; in JSON Lines, one per line."""
-    yield from conversations(lines, partial(_conversation, lines))
+    yield from conversations(lines, _conversation)
 
 
 def _conversation(lines: jsonl.Lines, value: Any, count: int) -> Conversation:
-    if not chat.is_by_agents(value):
+    if not is_by_agents(value):
         raise InputError("a trajectory needs a history of messages that name their agent")
     whole: list[dict[str, Any]] = []
     history: list[_Message] = []
@@ -52,7 +51,8 @@ def _conversation(lines: jsonl.Lines, value: Any, count: int) -> Conversation:
             with lines.at(0, raw):
                 chat.take(script, rewritten or raw, lines, known=raw)
     for message in history:
-        if message.is_demo and (text := _text(message)):
+        told = parts(message.content, SYSTEM) if message.is_demo else []
+        if text := "\n".join(part.text for part in told if part.text):
             script.system.append(verbatim(SYSTEM, "text", text, name="demonstration"))
     return script.conversation(numbered(lines.path.stem, count), NAME, lines.path)
 
@@ -80,8 +80,7 @@ def _paired(history: list[_Message]) -> Iterator[dict[str, Any] | None]:
 
 def _called(message: _Message, id: str) -> dict[str, Any]:
     action = (message.action or "").strip()
-    arguments = compact({"command": action})
-    function = {"name": action.split()[0], "arguments": arguments}
+    function = {"name": action.split()[0], "arguments": compact({"command": action})}
     calls = [{"id": id, "function": function}]
     content = _content(message) if message.thought is None else message.thought.strip()
     return {"role": "assistant", "content": content, "tool_calls": calls}
@@ -93,8 +92,4 @@ def _content(message: _Message) -> Any:
     return msgspec.to_builtins(content)
 
 
-def _text(message: _Message) -> str:
-    return "\n".join(part.text for part in parts(message.content, SYSTEM) if part.text)
-
-
-FORMAT = Format(NAME, "trajectories of SWE-agent (JSON)", any_is(chat.is_by_agents), read)
+FORMAT = Format(NAME, "trajectories of SWE-agent (JSON)", any_is(is_by_agents), read)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import msgspec
 
 from compactlab.scenarios.readers import chat, jsonl
 from compactlab.scenarios.readers.script import Format, conversations
+from compactlab.scenarios.readers.shapes import is_task
 from compactlab.sim.core.conversation import Conversation, Fact, FactType, Need
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Message, Part, Source
@@ -26,8 +26,6 @@ _ANY = msgspec.json.Decoder(Any)
 
 
 class _Argument(NamedTuple):
-    """An argument of a call, with the value as text."""
-
     name: str
     value: str
 
@@ -58,20 +56,20 @@ class _Trajectory(msgspec.Struct):
 
 
 def _sniff(first: list[Any]) -> bool:
-    return any(chat.is_task(item) for value in first for item in chat.items(value))
+    return any(is_task(item) for value in first for item in chat.items(value))
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     """Read the conversations of a file in its order."""
     taken: dict[str, int] = {}
-    for each in conversations(lines, partial(_conversation, lines), chat.items):
+    for each in conversations(lines, _conversation, chat.items):
         count = taken[each.id] = taken.get(each.id, 0) + 1
         id = each.id if count == 1 else f"{each.id}/{count}"
         yield replace(each, id=id)
 
 
 def _conversation(lines: jsonl.Lines, item: Any, _: int) -> Conversation:
-    if not chat.is_task(item):
+    if not is_task(item):
         raise InputError("a trajectory needs a task_id and a list under traj")
     of = msgspec.convert(item, _Trajectory)
     id = f"{lines.path.stem}/task-{of.task_id}/trial-{of.trial}"

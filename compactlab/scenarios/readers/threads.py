@@ -57,7 +57,6 @@ class Known:
         return self._said.setdefault(key, Said(role, made, origin))
 
     def of(self, drafts: Iterable[Draft]) -> list[Said]:
-        """Return the objects of a script's messages."""
         return [self.said(d.role, d.parts, d.origin) for d in drafts]
 
 
@@ -168,7 +167,9 @@ def _compact(thread: _Thread, request: Request, asked: list[Said]) -> int:
     )
     before = {id(said) for said, _ in thread.said}
     front: list[tuple[Said | None, Draft]] = []
-    for said in asked[: first if kept else _last_new(asked, before)]:
+    # Without a kept message, those up to the first new one were inserted.
+    end = next((at + 1 for at, said in enumerate(asked) if id(said) not in before), len(asked))
+    for said in asked[: first if kept else end]:
         draft = _draft(script, said, request.start)
         if id(said) not in before:
             draft.parts = [as_summary(part, boundary.covered) for part in draft.parts]
@@ -192,13 +193,7 @@ def _repeats(thread: _Thread, tail: list[Said]) -> int:
     return len(rest) if same else 0
 
 
-def _last_new(asked: list[Said], before: set[int]) -> int:
-    """Return the end of the messages inserted by a compaction: after the first new one."""
-    return next((at + 1 for at, said in enumerate(asked) if id(said) not in before), len(asked))
-
-
 def _draft(script: Script, said: Said, time: float) -> Draft:
-    draft = script.draft(said.role, None, time, bool(said.origin))
-    draft.origin = said.origin
+    draft = script.draft(said.role, None, time, bool(said.origin), origin=said.origin)
     draft.parts = [owned(part, draft.id) for part in said.parts]
     return draft

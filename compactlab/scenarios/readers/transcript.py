@@ -165,10 +165,8 @@ def _counted(reader: Format, lines: jsonl.Lines) -> Iterator[Conversation]:
         raise
     except Exception as error:
         # Last resort for all commands: a bug in a reader only fails this file.
-        text = (
-            f"the reader {reader.name} failed ({type(error).__name__}: {error}): please report it"
-        )
-        raise InputError(text, str(lines.path), lines.number) from error
+        text = f"the reader {reader.name} failed ({type(error).__name__}: {error})"
+        raise InputError(f"{text}: please report it", str(lines.path), lines.number) from error
     if last is not None:
         yield _with(last, lines.taken())
 
@@ -265,7 +263,6 @@ def _is_folder(path: Path) -> bool:
 
 
 def _first(path: Path) -> list[Any]:
-    """Return the first values of a file, to detect its format."""
     if not _is_folder(path) and path.exists() and not path.is_file():
         raise InputError("this is not a regular file", str(path))
     return jsonl.peek(path)
@@ -309,10 +306,9 @@ def _is_transcript(file: Path) -> bool:
 
 def _is_piece(file: Path) -> bool:
     """Whether a file is read together with another one, its session."""
-    try:
+    with suppress(InputError):
         return _whole(file) or opencode.is_piece(_first(file)[0])
-    except InputError:
-        return False
+    return False
 
 
 def _whole(file: Path) -> bool:
@@ -350,7 +346,6 @@ def read_compacted(path: str | Path) -> list[Conversation]:
 
 
 def _plain(path: Path) -> str | None:
-    """Return the text of a file; None if it is JSON, or must not be read as text."""
     try:
         if not path.is_file() or path.stat().st_size > LARGEST:
             return None

@@ -1,10 +1,13 @@
-"""Texts that Claude Code attaches to a prompt, as far as they are recorded."""
+"""What Claude Code records beside messages: texts that it attaches, and signs of a restart."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from compactlab.scenarios.readers.jsonl import Lines
+import msgspec
+
+from compactlab.scenarios.readers.jsonl import Lines, decode
+from compactlab.scenarios.readers.shapes import dict_of
 from compactlab.scenarios.readers.unread import characters_of
 from compactlab.sim.core.errors import InputError
 
@@ -52,7 +55,7 @@ def attached_text(
         return "", False
     if kind in _UNSEEN:
         return "", False
-    typed = kind == QUEUED and _from_a_person(attachment)
+    typed = kind == QUEUED and dict_of(attachment.get("origin")).get("kind") in (None, "human")
     if not typed and (shown := _text(rendered)):
         return shown, False
     text = _own_text(attachment, kind, lines)
@@ -80,12 +83,6 @@ def _own_text(attachment: dict[str, Any], kind: Any, lines: Lines) -> str:
     return _text(given.get(first))
 
 
-def _from_a_person(attachment: dict[str, Any]) -> bool:
-    origin = attachment.get("origin")
-    kind = origin.get("kind") if isinstance(origin, dict) else None
-    return kind in (None, "human")
-
-
 def _holds(value: Any) -> bool:
     """Whether an object has its text or its file in a known field."""
     if not isinstance(value, dict):
@@ -101,3 +98,55 @@ def _text(value: Any) -> str:
     if isinstance(value, dict):
         return next((text for field in _INSIDE if (text := _text(value.get(field)))), "")
     return ""
+
+
+class _Progress(msgspec.Struct):
+    data: dict[str, Any] | None = None
+
+
+_PROGRESS = msgspec.json.Decoder(_Progress)
+# The hook events of a client that was restarted within a session. Other session starts are
+# compactions and clearings.
+_STARTS = ("SessionStart:resume", "SessionStart:startup")
+
+
+class Starts:
+    """Whether the client was restarted since the last answer.
+
+    A new process builds the system prompt anew, so that the cached prefix of a request ends before
+    it. There are two signs: a session-start hook has run; or the user speaks after a finished
+    answer, and the stop hooks have left no line, although they did so earlier in this session,
+    because a closed client had no time to write it.
+    """
+
+    def __init__(self) -> None:
+        self._anew = self._stops = self._stopped = self._finished = False
+
+    def progress(self, data: bytes) -> None:
+        if b"SessionStart:" in data:
+            self.saw((decode(data, _PROGRESS).data or {}).get("hookName"))
+
+    def saw(self, hook: Any) -> None:
+        """Take the name of a hook that has run."""
+        self._anew |= hook in _STARTS
+
+    def stopped(self) -> None:
+        """Note that the stop hooks have run."""
+        self._stops = self._stopped = True
+
+    def broken_off(self) -> None:
+        """Note that the agent was interrupted; then no stop hook runs."""
+        self._finished = False
+
+    def spoken(self) -> None:
+        self._anew |= self._finished and self._stops and not self._stopped
+
+    def answered(self) -> bool:
+        """At the first line of an answer, return whether the client was restarted before it."""
+        anew = self._anew
+        self._anew = self._stopped = self._finished = False
+        return anew
+
+    def finish(self, asks: bool) -> None:
+        """Take a line of an answer: whether it calls a tool."""
+        self._finished = not asks
