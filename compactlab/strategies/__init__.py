@@ -1,82 +1,88 @@
 """The strategies, and those of them that are replayed by default and with ``--all``.
 
-A strategy of the package has two lines here: its import, and its row of ``ALL_STRATEGIES``. The
-default, and so the README's figures, only change when a whole agent is added.
+A strategy of the package has two lines here: its class in ``BUILT_IN``, and its row of
+``ALL_STRATEGIES``. The default, and so the README's figures, only change when a whole agent is
+added.
 """
 
 from __future__ import annotations
+
+from importlib import import_module
 
 if __name__ != "compactlab.strategies":
     raise ImportError(
         "strategies/ at the top of a checkout is a link: import compactlab.strategies"
     )
 
-from compactlab.strategies.adk import EventRanges as EventRanges
-from compactlab.strategies.agent_framework import ToolGroups as ToolGroups
-from compactlab.strategies.background_compaction import BackgroundCompaction as BackgroundCompaction
-from compactlab.strategies.background_compaction import CopilotCli as CopilotCli
-from compactlab.strategies.claude_code import ClaudeCode as ClaudeCode
-from compactlab.strategies.claude_code import FullSummary as FullSummary
-from compactlab.strategies.cliff_compaction import CliffCompaction as CliffCompaction
-from compactlab.strategies.cline import AgenticCompaction as AgenticCompaction
-from compactlab.strategies.cline import Cline as Cline
-from compactlab.strategies.cline import HalfTruncation as HalfTruncation
-from compactlab.strategies.codex import Codex as Codex
-from compactlab.strategies.codex import EndpointCompaction as EndpointCompaction
-from compactlab.strategies.codex import UserWords as UserWords
-from compactlab.strategies.complexity_trap import TurnCheckpoints as TurnCheckpoints
-from compactlab.strategies.context_windows import ContextWindows as ContextWindows
-from compactlab.strategies.controls import AsRecorded as AsRecorded
-from compactlab.strategies.controls import KeepAll as KeepAll
-from compactlab.strategies.controls import KeepNone as KeepNone
-from compactlab.strategies.controls import Oracle as Oracle
-from compactlab.strategies.controls import RandomKeep as RandomKeep
-from compactlab.strategies.controls import TaskEnd as TaskEnd
-from compactlab.strategies.described_results import DescribedResults as DescribedResults
-from compactlab.strategies.gemini_cli import FractionSplit as FractionSplit
-from compactlab.strategies.gemini_cli import GeminiCli as GeminiCli
-from compactlab.strategies.hermes import Hermes as Hermes
-from compactlab.strategies.hermes import MiddleSummary as MiddleSummary
-from compactlab.strategies.idle_compaction import IdleCompaction as IdleCompaction
-from compactlab.strategies.inspect_ai import InspectCompaction as InspectCompaction
-from compactlab.strategies.keep_warm import KeepWarm as KeepWarm
-from compactlab.strategies.langchain import RollingSummary as RollingSummary
-from compactlab.strategies.langchain import TrimMessages as TrimMessages
-from compactlab.strategies.log_retrieval import LogRetrieval as LogRetrieval
-from compactlab.strategies.openclaw.compaction import DistilledSummary as DistilledSummary
-from compactlab.strategies.openclaw.flush import MemoryFlush as MemoryFlush
-from compactlab.strategies.openclaw.guards import ContextGuard as ContextGuard
-from compactlab.strategies.openclaw.guards import OverflowTruncation as OverflowTruncation
-from compactlab.strategies.openclaw.guards import WriteGuard as WriteGuard
-from compactlab.strategies.openclaw.kept import PreserveTurns as PreserveTurns
-from compactlab.strategies.openclaw.kept import RecencyBuffer as RecencyBuffer
-from compactlab.strategies.openclaw.openclaw import Openclaw as Openclaw
-from compactlab.strategies.openclaw.openclaw import TurnSlice as TurnSlice
-from compactlab.strategies.openclaw.outputs import OffloadOutputs as OffloadOutputs
-from compactlab.strategies.openclaw.pairs import PairRepair as PairRepair
-from compactlab.strategies.openclaw.planner import TokenBudget as TokenBudget
-from compactlab.strategies.openclaw.pruning import TtlPrune as TtlPrune
-from compactlab.strategies.openclaw.recovery import ContextRecovery as ContextRecovery
-from compactlab.strategies.openclaw.recovery import MemoryRecall as MemoryRecall
-from compactlab.strategies.openclaw.sidecar import SummarySidecar as SummarySidecar
-from compactlab.strategies.opencode import Opencode as Opencode
-from compactlab.strategies.opencode import PruneThenSummarize as PruneThenSummarize
-from compactlab.strategies.openhands import AmortizedForgetting as AmortizedForgetting
-from compactlab.strategies.openhands import ObservationMasking as ObservationMasking
-from compactlab.strategies.openhands import RecentEvents as RecentEvents
-from compactlab.strategies.pi.compaction import AutoCompact as AutoCompact
-from compactlab.strategies.pi.compaction import Pi as Pi
-from compactlab.strategies.providers.clearing import ClearThinking as ClearThinking
-from compactlab.strategies.providers.clearing import ClearToolResults as ClearToolResults
-from compactlab.strategies.providers.compaction import ServerCompaction as ServerCompaction
-from compactlab.strategies.qwen_code import HistorySummary as HistorySummary
-from compactlab.strategies.qwen_code import MicroCompaction as MicroCompaction
-from compactlab.strategies.qwen_code import QwenCode as QwenCode
-from compactlab.strategies.scored_pruning import ScoredPruning as ScoredPruning
-from compactlab.strategies.summary_behind import SummaryBehind as SummaryBehind
-from compactlab.strategies.user_rules import UserRules as UserRules
-from compactlab.strategies.windows import PairSafeWindow as PairSafeWindow
-from compactlab.strategies.windows import SlidingWindow as SlidingWindow
+# The classes, loaded on request: a run of one strategy need not import the others.
+BUILT_IN = {
+    "agentic_compaction": "cline:AgenticCompaction",
+    "amortized_forgetting": "openhands:AmortizedForgetting",
+    "as_recorded": "controls:AsRecorded",
+    "auto_compact": "pi.compaction:AutoCompact",
+    "background_compaction": "background_compaction:BackgroundCompaction",
+    "claude_code": "claude_code:ClaudeCode",
+    "clear_thinking": "providers.clearing:ClearThinking",
+    "clear_tool_results": "providers.clearing:ClearToolResults",
+    "cliff_compaction": "cliff_compaction:CliffCompaction",
+    "cline": "cline:Cline",
+    "codex": "codex:Codex",
+    "context_guard": "openclaw.guards:ContextGuard",
+    "context_recovery": "openclaw.recovery:ContextRecovery",
+    "context_windows": "context_windows:ContextWindows",
+    "copilot_cli": "background_compaction:CopilotCli",
+    "described_results": "described_results:DescribedResults",
+    "distilled_summary": "openclaw.compaction:DistilledSummary",
+    "endpoint_compaction": "codex:EndpointCompaction",
+    "event_ranges": "adk:EventRanges",
+    "fraction_split": "gemini_cli:FractionSplit",
+    "full_summary": "claude_code:FullSummary",
+    "gemini_cli": "gemini_cli:GeminiCli",
+    "half_truncation": "cline:HalfTruncation",
+    "hermes": "hermes:Hermes",
+    "history_summary": "qwen_code:HistorySummary",
+    "idle_compaction": "idle_compaction:IdleCompaction",
+    "inspect_compaction": "inspect_ai:InspectCompaction",
+    "keep_all": "controls:KeepAll",
+    "keep_none": "controls:KeepNone",
+    "keep_warm": "keep_warm:KeepWarm",
+    "log_retrieval": "log_retrieval:LogRetrieval",
+    "memory_flush": "openclaw.flush:MemoryFlush",
+    "memory_recall": "openclaw.recovery:MemoryRecall",
+    "micro_compaction": "qwen_code:MicroCompaction",
+    "middle_summary": "hermes:MiddleSummary",
+    "observation_masking": "openhands:ObservationMasking",
+    "offload_outputs": "openclaw.outputs:OffloadOutputs",
+    "openclaw": "openclaw.openclaw:Openclaw",
+    "opencode": "opencode:Opencode",
+    "oracle": "controls:Oracle",
+    "overflow_truncation": "openclaw.guards:OverflowTruncation",
+    "pair_repair": "openclaw.pairs:PairRepair",
+    "pair_safe_window": "windows:PairSafeWindow",
+    "pi": "pi.compaction:Pi",
+    "preserve_turns": "openclaw.kept:PreserveTurns",
+    "prune_then_summarize": "opencode:PruneThenSummarize",
+    "qwen_code": "qwen_code:QwenCode",
+    "random_keep": "controls:RandomKeep",
+    "recency_buffer": "openclaw.kept:RecencyBuffer",
+    "recent_events": "openhands:RecentEvents",
+    "rolling_summary": "langchain:RollingSummary",
+    "scored_pruning": "scored_pruning:ScoredPruning",
+    "server_compaction": "providers.compaction:ServerCompaction",
+    "sliding_window": "windows:SlidingWindow",
+    "summary_behind": "summary_behind:SummaryBehind",
+    "summary_sidecar": "openclaw.sidecar:SummarySidecar",
+    "task_end": "controls:TaskEnd",
+    "token_budget": "openclaw.planner:TokenBudget",
+    "tool_groups": "agent_framework:ToolGroups",
+    "trim_messages": "langchain:TrimMessages",
+    "ttl_prune": "openclaw.pruning:TtlPrune",
+    "turn_checkpoints": "complexity_trap:TurnCheckpoints",
+    "turn_slice": "openclaw.openclaw:TurnSlice",
+    "user_rules": "user_rules:UserRules",
+    "user_words": "codex:UserWords",
+    "write_guard": "openclaw.guards:WriteGuard",
+}
 
 # Whole agents as their users run them, and the compactions that providers offer.
 AGENTS = (
@@ -163,3 +169,13 @@ _OTHERS = (
     "inspect_compaction(kind='trim')",
 )
 ALL_STRATEGIES = DEFAULT_STRATEGIES + _OTHERS
+
+
+def __getattr__(name: str) -> type:
+    """Import a strategy's class on request."""
+    for place in BUILT_IN.values():
+        module, _, cls = place.partition(":")
+        if cls == name:
+            found: type = getattr(import_module(f"compactlab.strategies.{module}"), cls)
+            return found
+    raise AttributeError(f"module 'compactlab.strategies' has no attribute {name!r}")

@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import cache, partial
-from inspect import isclass
 from typing import TypeVar
 
-import compactlab.strategies as package
 from compactlab.sim.core.registry import ClassRegistry, with_source
-from compactlab.sim.core.spec import build, parse_spec, snake_case
+from compactlab.sim.core.spec import build, parse_spec
 from compactlab.sim.experiment.foreign import Foreign
 from compactlab.sim.replay.strategy import Pipeline, Strategy
-from compactlab.strategies import ALL_STRATEGIES, DEFAULT_STRATEGIES
+from compactlab.strategies import ALL_STRATEGIES, BUILT_IN, DEFAULT_STRATEGIES
 from compactlab.strategies.program.exec import Exec
 from compactlab.strategies.summarizers.catalogue import forget as forget_summarizers
 
@@ -28,14 +26,10 @@ _COMMAND = re.compile(rf"\A(\s*{EXEC}\()\s*(?=['\"])")
 _QUOTED = re.compile(r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\"""", re.DOTALL)
 
 
-STRATEGIES = ClassRegistry(
+STRATEGIES: ClassRegistry[Strategy] = ClassRegistry(
     "strategies",
     "strategy",
-    {
-        snake_case(name): each
-        for name, each in sorted(vars(package).items())
-        if isclass(each) and issubclass(each, Strategy)
-    },
+    {name: f"compactlab.strategies.{place}" for name, place in BUILT_IN.items()},
     Strategy,
 )
 

@@ -146,22 +146,7 @@ def run_one(
                 steps = list(replay(conversation, strategy, options))
                 readings.append(_read(conversation, strategy, options, steps))
             data = readings[0]
-            controls: dict[str, RunData] = {}
-            # If nothing is summarised, the summariser makes no difference.
-            writer = setting.summarizer
-            for control in setting.controls if writer else ():
-                name = control.spec.partition("(")[0]
-                if not data.side_calls:
-                    controls[name] = data
-                    continue
-                beside = control
-                if writer and writer.asks and control.matched:
-                    written = (c.usage.output for c in data.side_calls if c.purpose == "summary")
-                    beside = InStep(control, tuple(written))
-                billed = strategy.by_price  # only recall is read of it
-                options = replace(setting, summarizer=beside, loop=None, billed=billed)
-                steps = list(replay(conversation, strategy, options))
-                controls[name] = _read(conversation, strategy, options, steps)
+            controls = _controls(data, conversation, strategy, setting)
             data = data.beside(controls=controls) if controls else data
             data = data.beside(best=readings[1], worst=readings[2]) if setting.loop else data
             rows = {name: TABLES[name].rows(data) for name in setting.tables}
@@ -179,6 +164,29 @@ def run_one(
         return replace(run, status="failed", error=f"{TOO_LONG} {timeout:g} s")
     except (Exception, SystemExit, GeneratorExit) as error:
         return replace(run, status="failed", error=described(error))
+
+
+def _controls(
+    data: RunData, conversation: Conversation, strategy: Strategy, setting: Setting
+) -> dict[str, RunData]:
+    """Replay a run with each null summariser; only recall is read of these replays."""
+    controls: dict[str, RunData] = {}
+    # If nothing is summarised, the summariser makes no difference.
+    writer = setting.summarizer
+    for control in setting.controls if writer else ():
+        name = control.spec.partition("(")[0]
+        if not data.side_calls:
+            controls[name] = data
+            continue
+        beside = control
+        if writer and writer.asks and control.matched:
+            written = (c.usage.output for c in data.side_calls if c.purpose == "summary")
+            beside = InStep(control, tuple(written))
+        billed = strategy.by_price
+        options = replace(setting, summarizer=beside, loop=None, billed=billed)
+        steps = list(replay(conversation, strategy, options))
+        controls[name] = _read(conversation, strategy, options, steps)
+    return controls
 
 
 def _check(measured: Mapping[str, float | None]) -> None:

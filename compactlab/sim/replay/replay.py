@@ -104,20 +104,10 @@ class Caller:
         rewinds = (event for event in conversation.events if isinstance(event, Rewind))
         targets = frozenset(event.to for event in rewinds)
         self.session = Session(strategy.parts, View(system), targets)
-        writer = options.summarizer and options.summarizer.bound(conversation, options.seed)
-        recorded = options.catalogue if self.as_recorded else None
         # It does not hold this object, which holds it: memory is free without a search for cycles.
         models: dict[str, Model] = {}
         self._find = partial(_found, models, options, hidden, conversation)
-        self.side = SideCalls(
-            strategy.spec,
-            writer,
-            self.meter,
-            self.session,
-            recorded,
-            self._find,
-            billed=options.billed,
-        )
+        self.side = self._side_calls()
         self.outbox = Outbox(strategy.parts, self.session, self.side)
         self.script = Script(conversation, strategy.parts, options.seed)
         self.host = Host(
@@ -144,6 +134,18 @@ class Caller:
         self.ended: tuple[Model, View, float] | None = None
         if hidden.opening is not None:
             self.session.append(hidden.opening, self.host)
+
+    def _side_calls(self) -> SideCalls:
+        options, conversation = self.options, self.conversation
+        return SideCalls(
+            self.strategy.spec,
+            options.summarizer and options.summarizer.bound(conversation, options.seed),
+            self.meter,
+            self.session,
+            options.catalogue if self.as_recorded else None,
+            self._find,
+            billed=options.billed,
+        )
 
     def model_of(self, call: Call) -> Model:
         name = call.model if self.as_recorded else self.options.model
