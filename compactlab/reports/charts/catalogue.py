@@ -29,7 +29,9 @@ class Entry(NamedTuple):
     def function(self) -> Callable[..., Any]:
         """The function that draws it, or returns None if there is nothing to draw."""
         module, _, name = self.place.partition(":")
-        return getattr(import_module(f"compactlab.reports.charts.{module}"), name)
+        folder = import_module(f"compactlab.reports.charts.{module}")
+        function: Callable[..., Any] = getattr(folder, name)
+        return function
 
 
 # In reading order. `report --only` and files have the names; the methods of `results.plot` have
