@@ -4,14 +4,11 @@ Each text of the corpus would do something if an output took it for what it look
 functions at the end fail where one could: they are asked of whatever the tool writes.
 """
 
-from __future__ import annotations
-
 import base64
 import csv
 import hashlib
 import json
 import re
-from collections.abc import Iterator
 from html.parser import HTMLParser
 from io import StringIO
 from pathlib import Path
@@ -276,8 +273,3 @@ def inert_drawing(svg: str) -> None:
             assert not bare.startswith("on")
             assert bare != "href" or value.startswith("#")
             assert all(link.startswith("#") for link in re.findall(r"url\(([^)]*)\)", value))
-
-
-def jsons(folder: Path) -> Iterator[str]:
-    """The JSON files of a folder."""
-    return (file.read_text("utf-8") for file in sorted(folder.rglob("*.json")))

@@ -1,7 +1,5 @@
 """What of an output, or of an error, a snapshot shall hold: in lines that fit."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from textwrap import fill

@@ -1,9 +1,6 @@
 """The two functions that most people need: names or objects, and defaults that make sense."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -52,35 +49,35 @@ def recorded() -> Conversation:
     return Conversation("recorded", "pi", (question, answer))
 
 
-def test_a_strategy_may_be_named_or_given(made: Conversation) -> None:
+def test_a_strategy_may_be_named_or_given(made):
     named = list(api.replay(made, "sliding_window(keep=4)"))
     assert named == list(api.replay(made, SlidingWindow(keep=4)))
     assert len(named) == len(made.calls)
 
 
-def test_one_sees_the_bill_of_every_call(made: Conversation) -> None:
+def test_one_sees_the_bill_of_every_call(made):
     for step in api.replay(made, "keep_all"):
         assert step.usage.prompt - step.usage.cache_read == sum(step.causes.values())
 
 
-def test_ones_own_idea_is_replayed_like_any_other(made: Conversation) -> None:
+def test_ones_own_idea_is_replayed_like_any_other(made):
     assert all(len(step.added) <= 1 for step in api.replay(made, LastWords()))
     results = api.run([made], [LastWords(keep=2), "keep_all"])
     assert [run.strategy for run in results.runs] == ["last_words(keep=2)", "keep_all()"]
     assert not results.failed
 
 
-def test_the_default_model_is_the_recorded_one_or_a_current_one(made: Conversation) -> None:
+def test_the_default_model_is_the_recorded_one_or_a_current_one(made):
     assert next(api.replay(recorded(), "keep_all")).model == "claude-opus-4-5"
     assert next(api.replay(made, "keep_all")).model == DEFAULT_MODEL
     assert next(api.replay(made, "keep_all", "claude-haiku-4-5")).model == "claude-haiku-4-5"
 
 
-def test_a_recording_is_replayed_with_what_its_prompts_held_besides() -> None:
+def test_a_recording_is_replayed_with_what_its_prompts_held_besides():
     assert next(api.replay(recorded(), "keep_all")).usage.prompt == pytest.approx(900, abs=2)
 
 
-def test_a_summariser_may_be_named_or_given(made: Conversation) -> None:
+def test_a_summariser_may_be_named_or_given(made):
     tight = "auto_compact(reserve_tokens=500, keep_recent_tokens=300)"
     named = list(api.replay(made, tight, summarizer="lexrank", window=13_500))
     given = list(api.replay(made, tight, summarizer=find_summarizer("lexrank"), window=13_500))
@@ -88,7 +85,7 @@ def test_a_summariser_may_be_named_or_given(made: Conversation) -> None:
     assert any(step.side for step in named)
 
 
-def test_a_seed_moves_the_dice(made: Conversation) -> None:
+def test_a_seed_moves_the_dice(made):
     def kept(seed: int) -> list[int]:
         return [len(step.added) for step in api.replay(long, "random_keep", seed=seed)]
 
@@ -110,14 +107,12 @@ def test_a_seed_moves_the_dice(made: Conversation) -> None:
         ({"summarizer": "lexrnk"}, "did you mean lexrank"),
     ],
 )
-def test_a_wrong_name_is_an_error_at_once_with_the_nearest(
-    arguments: dict[str, str], advice: str, made: Conversation
-) -> None:
+def test_a_wrong_name_is_an_error_at_once_with_the_nearest(arguments, advice, made):
     with pytest.raises(UsageError, match=advice.replace("(", r"\(")):
         api.replay(made, **{"strategy": "keep_all", **arguments})
 
 
-def test_an_unknown_model_is_an_error_with_the_nearest(made: Conversation) -> None:
+def test_an_unknown_model_is_an_error_with_the_nearest(made):
     said = refusal(ModelError, lambda: next(api.replay(made, "keep_all", "claude-sonet-4-5")))
     assert said == snapshot("""\
 unknown model 'claude-sonet-4-5'; did you mean claude-sonnet-4-5 or claude-sonnet-5-5 or
@@ -130,9 +125,7 @@ your own: --models FILE\
 # ----------------------------------------------------------------------------------------- run
 
 
-def test_conversations_may_be_named_or_given_or_lie_in_files(
-    made: Conversation, tmp_path: Path
-) -> None:
+def test_conversations_may_be_named_or_given_or_lie_in_files(made, tmp_path):
     file = tmp_path / "chat.json"
     file.write_text(CHAT)
     results = api.run([made, SMALL, file, str(file)], [KeepAll()], [DEFAULT_MODEL])
@@ -146,7 +139,7 @@ def test_conversations_may_be_named_or_given_or_lie_in_files(
     assert given.source_key != named.source_key
 
 
-def test_what_is_given_twice_is_run_once(made: Conversation, tmp_path: Path) -> None:
+def test_what_is_given_twice_is_run_once(made, tmp_path):
     """A source is the same if it has the same name, seed and content."""
     longer = CodingAgent(turns=3, tokens=3000).conversation(seed=0)
     given = [made, SMALL, made, longer, SMALL]
@@ -158,7 +151,7 @@ def test_what_is_given_twice_is_run_once(made: Conversation, tmp_path: Path) -> 
     assert len(stored.query("SELECT run FROM runs")) == 3
 
 
-def test_a_folder_stands_for_its_transcripts(tmp_path: Path) -> None:
+def test_a_folder_stands_for_its_transcripts(tmp_path):
     (tmp_path / "chat.json").write_text(CHAT)
     (tmp_path / "notes.txt").write_text("no transcript")
     results = api.run([tmp_path], ["keep_all"], ["gpt-5@none"])
@@ -166,7 +159,7 @@ def test_a_folder_stands_for_its_transcripts(tmp_path: Path) -> None:
     assert results.manifest["skipped_files"] == 1
 
 
-def test_what_is_not_understood_is_passed_over_unless_told_otherwise(tmp_path: Path) -> None:
+def test_what_is_not_understood_is_passed_over_unless_told_otherwise(tmp_path):
     talk = tmp_path / "talk.jsonl"
     lines = ['{"role": "user", "content": "go"}', '{"role": "assistant", "content": "ok"}', "{"]
     talk.write_text("\n".join(lines))
@@ -179,7 +172,7 @@ def test_what_is_not_understood_is_passed_over_unless_told_otherwise(tmp_path: P
         api.explain(talk, "keep_all", "gpt-5@none", strict=True)
 
 
-def test_seeds_make_so_many_conversations(made: Conversation) -> None:
+def test_seeds_make_so_many_conversations(made):
     results = api.run([SMALL, made], ["keep_all"], seeds=2)
     assert sorted((run.conversation, run.seed) for run in results.runs) == [
         ("coding_agent-0", 0),
@@ -189,20 +182,20 @@ def test_seeds_make_so_many_conversations(made: Conversation) -> None:
     ]
 
 
-def test_the_line_up_runs_by_default(made: Conversation) -> None:
+def test_the_line_up_runs_by_default(made):
     results = api.run([made])
     assert len(results.runs) == len(DEFAULT_STRATEGIES)
     assert not results.failed
     assert len(results.frame()) == len(DEFAULT_STRATEGIES)
 
 
-def test_the_default_conversation_is_a_scenario() -> None:
+def test_the_default_conversation_is_a_scenario():
     (source,) = plan().sources
     assert source.name.startswith("coding_agent(turns=40, tokens=300000)")
 
 
 @pytest.mark.parametrize("wrong", [{"seeds": 0}, {"window": 0}, {"window": -5}, {"jobs": 0}])
-def test_numbers_below_one_are_refused(wrong: dict[str, int], made: Conversation) -> None:
+def test_numbers_below_one_are_refused(wrong, made):
     with pytest.raises(UsageError, match="at least 1"):
         api.run([made], ["keep_all"], **wrong)
 
@@ -219,21 +212,19 @@ def test_numbers_below_one_are_refused(wrong: dict[str, int], made: Conversation
         ({"models": "claude-sonnet-4-5@nun"}, UsageError, "did you mean none"),
     ],
 )
-def test_what_is_named_wrongly_stops_a_run_before_it_begins(
-    arguments: dict[str, Any], error: type[Exception], advice: str
-) -> None:
+def test_what_is_named_wrongly_stops_a_run_before_it_begins(arguments, error, advice):
     with pytest.raises(error, match=advice):
         plan(**{"conversations": [SMALL], "strategies": ["keep_all"], **arguments})
 
 
-def test_results_can_be_used_as_a_table(made: Conversation) -> None:
+def test_results_can_be_used_as_a_table(made):
     frame = api.run([made], ["keep_all", "keep_none"]).frame().set_index("strategy")
     assert frame.loc["keep_all()", "forward_need"] == 1
     assert frame.loc["keep_none()", "forward_need"] < 1
     assert frame["cost_usd"].gt(0).all()
 
 
-def test_the_suite_is_all_usual_scenarios_with_the_same_size() -> None:
+def test_the_suite_is_all_usual_scenarios_with_the_same_size():
     planned = plan("suite(tokens=20000)", "keep_all", seeds=2)
     names = [source.name for source in planned.sources]
     assert names == [f"{name}(tokens=20000)-{seed}" for name in USUAL for seed in (0, 1)]
@@ -243,7 +234,7 @@ def test_the_suite_is_all_usual_scenarios_with_the_same_size() -> None:
         plan("suite(tokns=1)", "keep_all")
 
 
-def test_the_closed_loop_stands_beside_the_open_one_in_a_row() -> None:
+def test_the_closed_loop_stands_beside_the_open_one_in_a_row():
     script = "coding_agent(turns=12, tokens=30000)"
     frame = api.run(script, ["keep_all", "keep_none"], loop="closed").frame().set_index("strategy")
     kept, dropped = frame.loc["keep_all()"], frame.loc["keep_none()"]
@@ -256,7 +247,7 @@ def test_the_closed_loop_stands_beside_the_open_one_in_a_row() -> None:
     )
 
 
-def test_files_of_a_strategy_can_be_kept_in_a_folder(tmp_path: Path) -> None:
+def test_files_of_a_strategy_can_be_kept_in_a_folder(tmp_path):
     made = CodingAgent(turns=2, tokens=9000).conversation(seed=0)
     strategy = "offload_outputs(max_text_chars=900, preview_chars=200)"
     folder, held = compactlab.Folder(tmp_path / "files"), dict[str, str]()
@@ -270,7 +261,7 @@ def test_files_of_a_strategy_can_be_kept_in_a_folder(tmp_path: Path) -> None:
     assert explained == held
 
 
-def test_what_is_no_text_is_not_kept_in_a_folder(tmp_path: Path) -> None:
+def test_what_is_no_text_is_not_kept_in_a_folder(tmp_path):
     folder = compactlab.Folder(tmp_path)
     with pytest.raises(InputError) as error:
         folder["a"] = b"bytes"  # type: ignore[assignment]

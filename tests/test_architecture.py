@@ -205,17 +205,17 @@ def package() -> Package:
 
 
 @pytest.mark.parametrize("rule", RULES)
-def test_the_package_keeps_the_rule(rule: Rule, package: Package) -> None:
+def test_the_package_keeps_the_rule(rule, package):
     complaints = list(rule(package))
     assert not complaints, "\n" + "\n".join(complaints)
 
 
-def test_the_order_names_nothing_that_is_gone(package: Package) -> None:
+def test_the_order_names_nothing_that_is_gone(package):
     assert set(ORDER) <= {package.room(name) for name in package.paths}
     assert {*BUILT_ON} <= {entry(name) for name in package.paths if folder(name) == "strategies"}
 
 
-def test_asking_for_help_loads_nothing_heavy() -> None:
+def test_asking_for_help_loads_nothing_heavy():
     code = "import compactlab.cli.group, sys; print(sorted({*sys.argv[1:]} & {*sys.modules}))"
     command = [sys.executable, "-c", code, *HEAVY]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
@@ -223,7 +223,7 @@ def test_asking_for_help_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize("name", ["sim", "strategies", "scenarios", "reports"])
-def test_a_wing_at_the_top_is_a_link_and_no_package_of_its_own(name: str) -> None:
+def test_a_wing_at_the_top_is_a_link_and_no_package_of_its_own(name):
     """Its classes would be other ones than those of the same name in the package."""
     if not (ROOT / name).is_symlink():
         pytest.skip("this copy has no links: an unpacked sdist, or core.symlinks=false")
@@ -303,9 +303,7 @@ PLANTED: list[tuple[Rule, dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("rule", "files", "complaint"), PLANTED)
-def test_a_rule_finds_what_breaks_it(
-    rule: Rule, files: dict[str, str], complaint: str, tmp_path: Path
-) -> None:
+def test_a_rule_finds_what_breaks_it(rule, files, complaint, tmp_path):
     for name, source in files.items():
         file = tmp_path / "compactlab" / name
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -1,7 +1,5 @@
 """What the documentation says is what the code does."""
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
@@ -24,13 +22,13 @@ from compactlab.sim.experiment.shard import Shard, Task
 from compactlab.sim.store.manifest import FORMAT
 
 
-def test_the_page_of_metrics_is_what_make_docs_writes(root: Path) -> None:
+def test_the_page_of_metrics_is_what_make_docs_writes(root):
     page = written_in(root, "metrics-table")
     written = run_path(str(root / "examples" / "metrics_page.py"))["renewed"](page)
     assert written == page, "write it anew: make docs"
 
 
-def test_the_page_of_scenarios_is_what_make_docs_writes(root: Path) -> None:
+def test_the_page_of_scenarios_is_what_make_docs_writes(root):
     page = (root / "docs" / "scenarios.md").read_text("utf-8")
     written = run_path(str(root / "examples" / "scenarios_page.py"))["renewed"](page)
     assert written == page, "write it anew: make docs"
@@ -38,7 +36,7 @@ def test_the_page_of_scenarios_is_what_make_docs_writes(root: Path) -> None:
     assert sorted(purposes) == sorted(SCENARIOS)
 
 
-def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path) -> None:
+def test_the_experiment_file_that_is_shown_can_be_run(root, tmp_path):
     shown, *_ = re.findall(r"```toml\n(.*?)```", written_in(root, "experiments"), re.DOTALL)
     file = tmp_path / "experiment.toml"
     file.write_text(shown, encoding="utf-8")
@@ -69,20 +67,20 @@ def test_the_experiment_file_that_is_shown_can_be_run(root: Path, tmp_path: Path
     assert [run.status for run in Shard((first,)).runs()] == ["ok"]
 
 
-def test_the_table_of_settings_is_what_make_docs_writes(root: Path) -> None:
+def test_the_table_of_settings_is_what_make_docs_writes(root):
     page = written_in(root, "experiments")
     written = run_path(str(root / "examples" / "experiments_page.py"))["renewed"](page)
     assert written == page, "write it anew: make docs"
 
 
-def test_the_page_of_the_store_is_what_make_docs_writes(root: Path) -> None:
+def test_the_page_of_the_store_is_what_make_docs_writes(root):
     page = written_in(root, "store")
     written = run_path(str(root / "examples" / "store_page.py"))["renewed"](page)
     assert written == page, "write it anew: make docs"
     assert f"version {FORMAT}." in page
 
 
-def test_every_key_of_the_manifest_is_told(root: Path, sweep: Path) -> None:
+def test_every_key_of_the_manifest_is_told(root, sweep):
     section = written_in(root, "store").partition("## The manifest")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (`.*?) \|", section, re.MULTILINE)
     told = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
@@ -100,9 +98,7 @@ def sweep(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("name", ["experiments", "store"])
-def test_what_is_shown_of_reading_a_store_can_be_run(
-    name: str, root: Path, sweep: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_shown_of_reading_a_store_can_be_run(name, root, sweep, monkeypatch):
     page = (root / "docs" / f"{name}.md").read_text("utf-8")
     monkeypatch.chdir(sweep.parent)
     held: dict[str, object] = {}
@@ -131,13 +127,13 @@ POINTS = [
 ]
 
 
-def test_the_sections_of_formats_are_what_make_docs_writes(root: Path) -> None:
+def test_the_sections_of_formats_are_what_make_docs_writes(root):
     page = written_in(root, "formats")
     written = run_path(str(root / "examples" / "formats_page.py"))["renewed"](page)
     assert written == page, "write it anew: make docs"
 
 
-def test_every_format_has_its_section_with_the_same_points(root: Path) -> None:
+def test_every_format_has_its_section_with_the_same_points(root):
     sections = re.split(r"^## ", written_in(root, "formats"), flags=re.MULTILINE)
     points = {}
     for section in sections:
@@ -147,7 +143,7 @@ def test_every_format_has_its_section_with_the_same_points(root: Path) -> None:
     assert points == {each.name: POINTS for each in FORMATS}
 
 
-def test_where_each_client_keeps_its_logs_is_told(root: Path) -> None:
+def test_where_each_client_keeps_its_logs_is_told(root):
     page = written_in(root, "formats")
     kept = " ".join(re.findall(r"^- \*\*kept\*\*: (.*)$", page, re.MULTILINE))
     named = {variable for home in HOMES for variable in home.variables}
@@ -156,7 +152,7 @@ def test_where_each_client_keeps_its_logs_is_told(root: Path) -> None:
     assert {name for name in folders if name not in kept} == set()
 
 
-def test_every_built_in_profile_is_named(root: Path) -> None:
+def test_every_built_in_profile_is_named(root):
     (named,) = re.findall(
         r"built-in one by its name \((.*?)\)", written_in(root, "scenarios"), re.DOTALL
     )
@@ -167,7 +163,7 @@ def written_in(root: Path, name: str) -> str:
     return (root / "docs" / f"{name}.md").read_text("utf-8")
 
 
-def test_the_table_of_strategies_is_what_make_docs_writes(root: Path) -> None:
+def test_the_table_of_strategies_is_what_make_docs_writes(root):
     page = written_in(root, "strategies")
     written = run_path(str(root / "examples" / "strategies_page.py"))["renewed"](page)
     assert written == page, "write it anew: make docs"
@@ -186,7 +182,7 @@ def words(page: str) -> int:
     return len(GENERATED.sub(prose, page).split())
 
 
-def test_the_docs_have_at_most_60_000_words(root: Path) -> None:
+def test_the_docs_have_at_most_60_000_words(root):
     docs = root / "docs"
     pages = [file for file in docs.rglob("*.md") if docs / "dev" not in file.parents]
     counted = {file.name: words(file.read_text("utf-8")) for file in [root / "README.md", *pages]}
@@ -194,13 +190,13 @@ def test_the_docs_have_at_most_60_000_words(root: Path) -> None:
     assert sum(counted.values()) <= MOST_WORDS, longest
 
 
-def test_rows_of_generated_tables_are_not_counted() -> None:
+def test_rows_of_generated_tables_are_not_counted():
     begin, end = "<!-- Generated by `make docs` -->", "<!-- End of the generated part. -->"
     assert words("one | two\n| three |\n") == 6
     assert words(f"one\n{begin}\n| two |\nthree\n{end}\nfour\n") == 1 + 6 + 1 + 7 + 1
 
 
-def test_contributing_says_first_how_many_files_an_addition_touches(root: Path) -> None:
+def test_contributing_says_first_how_many_files_an_addition_touches(root):
     page = (root / "CONTRIBUTING.md").read_text("utf-8")
     sections = re.findall(r"^## Adding .*\n\n(\w+) files?: (.*)\.$", page, re.MULTILINE)
     assert len(sections) == page.count("\n## Adding ")

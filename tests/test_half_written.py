@@ -91,15 +91,7 @@ COMMANDS = {
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_the_old_file_is_whole(
-    *,
-    name: str,
-    way: Callable[[pytest.MonkeyPatch], None],
-    store: Path,
-    talk: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_old_file_is_whole(*, name, way, store, talk, tmp_path, monkeypatch):
     file, kept = tmp_path / "file", tmp_path / "kept.json"
     if "{kept}" in COMMANDS[name]:
         assert call("baseline", store, "-o", kept)[0] == 0
@@ -117,9 +109,7 @@ def test_the_old_file_is_whole(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_run_that_cannot_write_says_so_and_goes_on_later(
-    way: Callable[[pytest.MonkeyPatch], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_cannot_write_says_so_and_goes_on_later(way, tmp_path, monkeypatch):
     out = tmp_path / "out"
     words = ("run", "--conversations", "coding_agent(turns=2, tokens=2000)", "--jobs", 1)
     words = (*words, "--strategies", "keep_all", "--metrics", "cost_usd", "--out", out)
@@ -136,9 +126,7 @@ def test_a_run_that_cannot_write_says_so_and_goes_on_later(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_page_that_cannot_be_written_leaves_the_one_before(
-    way: Callable[[pytest.MonkeyPatch], None], store: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_that_cannot_be_written_leaves_the_one_before(way, store, monkeypatch):
     page = store / "report.html"
     page.write_text(OLD)
     before = sorted(store.rglob("*"))
@@ -152,9 +140,7 @@ def test_a_page_that_cannot_be_written_leaves_the_one_before(
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_of_new_files_none_is_there_by_half(
-    way: Callable[[pytest.MonkeyPatch], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_new_files_none_is_there_by_half(way, tmp_path, monkeypatch):
     way(monkeypatch)
     code, _, complained = call("new", "strategy", "my_own", "--dir", tmp_path)
     monkeypatch.undo()
@@ -165,12 +151,7 @@ def test_of_new_files_none_is_there_by_half(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", WAYS)
-def test_charts_are_whole(
-    way: Callable[[pytest.MonkeyPatch], None],
-    store: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_charts_are_whole(way, store, tmp_path, monkeypatch):
     way(monkeypatch)
     code, _, complained = call("report", store, "--charts", tmp_path)
     monkeypatch.undo()

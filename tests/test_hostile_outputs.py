@@ -1,7 +1,5 @@
 """The hostile corpus goes through every command, and is looked for in all that they write."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -102,7 +100,7 @@ def ran(recordings: Path, beside: Path) -> tuple[Said, Path]:
     return said, out
 
 
-def test_a_run_says_it_quietly_and_writes_an_inert_page(ran: tuple[Said, Path]) -> None:
+def test_a_run_says_it_quietly_and_writes_an_inert_page(ran):
     (_, told, complained), out = ran
     hostile.quiet(told)
     hostile.quiet(complained)
@@ -120,9 +118,7 @@ def test_a_run_says_it_quietly_and_writes_an_inert_page(ran: tuple[Said, Path]) 
         ("json", hostile.strict),
     ],
 )
-def test_every_format_of_a_report_is_harmless(
-    ran: tuple[Said, Path], form: str, check: Callable[[str], object]
-) -> None:
+def test_every_format_of_a_report_is_harmless(ran, form, check):
     code, told, complained = call("report", ran[1], "--format", form)
     assert (code, complained) == (0, "")
     assert "1)" in told or "script" in told
@@ -134,16 +130,14 @@ def test_every_format_of_a_report_is_harmless(
     ("form", "check"),
     [("table", hostile.quiet), ("csv", hostile.no_formula), ("json", hostile.strict)],
 )
-def test_every_table_can_be_asked(
-    ran: tuple[Said, Path], table: str, form: str, check: Callable[[str], object]
-) -> None:
+def test_every_table_can_be_asked(ran, table, form, check):
     code, told, complained = call("query", ran[1], f"SELECT * FROM {table}", "--format", form)
     assert (code, complained) == (0, "")
     assert len(told) > 1000
     check(told)
 
 
-def test_what_a_query_calls_its_columns_is_harmless(ran: tuple[Said, Path]) -> None:
+def test_what_a_query_calls_its_columns_is_harmless(ran):
     asked = "SELECT '=1+1' AS \"::error::x\", '::error::' AS \"=1+1\", '\x1b[2J' AS \"\x1b[2J\""
     hostile.quiet(call("query", ran[1], asked)[1])
     hostile.no_formula(call("query", ran[1], asked, "--format", "csv")[1])
@@ -153,7 +147,7 @@ def test_what_a_query_calls_its_columns_is_harmless(ran: tuple[Said, Path]) -> N
 
 
 @pytest.mark.parametrize("name", ["commands", "controls", "formula", "mathematics", "terminal"])
-def test_an_account_of_a_session_is_harmless(recordings: Path, name: str) -> None:
+def test_an_account_of_a_session_is_harmless(recordings, name):
     text = hostile.whole(hostile.HOSTILE[name])
     asked = ("explain", recordings / "all.jsonl", "--strategies", "sliding_window(keep=4)")
     asked = (*asked, "--conversation", text, "--model", "claude-sonnet-4-5")
@@ -165,7 +159,7 @@ def test_an_account_of_a_session_is_harmless(recordings: Path, name: str) -> Non
     hostile.strict(call(*asked, "--format", "json")[1])
 
 
-def test_an_audit_is_harmless(recordings: Path, tmp_path: Path) -> None:
+def test_an_audit_is_harmless(recordings, tmp_path):
     page = tmp_path / "audit.html"
     for more, expected in (((), 0), (("--strict",), 1), (("--sums",), 0)):
         html = () if more else ("--html", page)
@@ -179,7 +173,7 @@ def test_an_audit_is_harmless(recordings: Path, tmp_path: Path) -> None:
     assert hostile.HOSTILE["script"] in text
 
 
-def test_what_transcripts_are_is_said_quietly(recordings: Path) -> None:
+def test_what_transcripts_are_is_said_quietly(recordings):
     code, told, complained = call("inspect", recordings)
     assert code == 1, complained
     hostile.quiet(told)
@@ -187,7 +181,7 @@ def test_what_transcripts_are_is_said_quietly(recordings: Path) -> None:
     hostile.strict(call("inspect", recordings, "--format", "json")[1])
 
 
-def test_a_score_is_harmless(recordings: Path, tmp_path: Path) -> None:
+def test_a_score_is_harmless(recordings, tmp_path):
     compacted = tmp_path / "compacted.txt"
     text = hostile.whole(hostile.EVERYTHING).replace("\0", "")
     compacted.write_text(f"Summary:\n{text}", encoding="utf-8")
@@ -203,7 +197,7 @@ def test_a_score_is_harmless(recordings: Path, tmp_path: Path) -> None:
         hostile.strict(call(*words, "--format", "json")[1])
 
 
-def test_a_profile_of_it_can_be_read(recordings: Path, tmp_path: Path) -> None:
+def test_a_profile_of_it_can_be_read(recordings, tmp_path):
     import tomllib
 
     profile = tmp_path / "profile.toml"
@@ -213,7 +207,7 @@ def test_a_profile_of_it_can_be_read(recordings: Path, tmp_path: Path) -> None:
     tomllib.loads(profile.read_text("utf-8"))
 
 
-def test_a_comparison_is_harmless(ran: tuple[Said, Path]) -> None:
+def test_a_comparison_is_harmless(ran):
     asked = ("compare", ran[1], "keep_all", "full_summary")
     for form, check in (
         ("table", hostile.quiet),
@@ -225,7 +219,7 @@ def test_a_comparison_is_harmless(ran: tuple[Said, Path]) -> None:
         check(told)
 
 
-def test_a_gate_is_harmless(ran: tuple[Said, Path], tmp_path: Path) -> None:
+def test_a_gate_is_harmless(ran, tmp_path):
     kept = tmp_path / "baseline.json"
     assert call("baseline", ran[1], "-o", kept, "--allow-failed")[0] == 0
     before = kept.read_text("utf-8")
@@ -245,7 +239,7 @@ def test_a_gate_is_harmless(ran: tuple[Said, Path], tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_charts_are_inert(ran: tuple[Said, Path], tmp_path: Path) -> None:
+def test_charts_are_inert(ran, tmp_path):
     code, told, complained = call("report", ran[1], "--charts", tmp_path)
     assert (code, complained) == (0, "")
     hostile.quiet(told)
@@ -255,12 +249,12 @@ def test_charts_are_inert(ran: tuple[Said, Path], tmp_path: Path) -> None:
         hostile.inert_drawing(drawing.read_text("utf-8"))
 
 
-def test_twenty_lines_are_harmless(ran: tuple[Said, Path]) -> None:
+def test_twenty_lines_are_harmless(ran):
     hostile.quiet(call("report", ran[1], "--brief")[1])
     hostile.in_code(call("report", ran[1], "--brief", "--format", "md")[1])
 
 
-def test_a_dry_run_names_sources_quietly(recordings: Path, beside: Path) -> None:
+def test_a_dry_run_names_sources_quietly(recordings, beside):
     code, told, complained = call(
         *("run", "--conversations", recordings, "--strategies", "keep_all", "--dry-run"),
         *("--model", "claude-sonnet-4-5", "--out", beside / "dry", "--metrics", "cost_usd"),
@@ -273,12 +267,7 @@ def test_a_dry_run_names_sources_quietly(recordings: Path, beside: Path) -> None
 @pytest.mark.parametrize(
     "asked", [("report", "{out}"), ("report", "{out}", "--brief"), ("audit", "{in}")]
 )
-def test_in_colour_nothing_else_gets_through(
-    ran: tuple[Said, Path],
-    recordings: Path,
-    asked: tuple[str, ...],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_in_colour_nothing_else_gets_through(ran, recordings, asked, monkeypatch):
     monkeypatch.setenv("FORCE_COLOR", "1")
     paths = {"{out}": ran[1], "{in}": recordings}
     told = call(*(paths.get(word, word) for word in asked), color=True)[1]
@@ -288,7 +277,7 @@ def test_in_colour_nothing_else_gets_through(
     hostile.quiet(plain)
 
 
-def test_models_of_ones_own_are_listed_quietly(beside: Path) -> None:
+def test_models_of_ones_own_are_listed_quietly(beside):
     for words in (("list", "models"), ("list", "models", "-p")):
         code, told, complained = call(*words, "--models", beside / "own.toml")
         assert code == 0, complained
@@ -297,7 +286,7 @@ def test_models_of_ones_own_are_listed_quietly(beside: Path) -> None:
 
 
 @pytest.mark.parametrize("name", sorted(hostile.HOSTILE)[::2])
-def test_errors_are_quiet(name: str, tmp_path: Path) -> None:
+def test_errors_are_quiet(name, tmp_path):
     text = hostile.whole(hostile.HOSTILE[name])
     experiment = tmp_path / "experiment.toml"
     written = json.dumps(text).replace("\x7f", "\\u007f")
@@ -320,7 +309,7 @@ def test_errors_are_quiet(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [100_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
-def test_a_line_without_an_end_makes_no_output_without_an_end(size: int, tmp_path: Path) -> None:
+def test_a_line_without_an_end_makes_no_output_without_an_end(size, tmp_path):
     from compactlab.scenarios.readers import native
 
     file = tmp_path / "talk.jsonl"
@@ -347,9 +336,7 @@ def test_a_line_without_an_end_makes_no_output_without_an_end(size: int, tmp_pat
 
 
 @pytest.mark.slow
-def test_a_browser_runs_and_fetches_nothing_of_it(
-    ran: tuple[Said, Path], recordings: Path, tmp_path: Path
-) -> None:
+def test_a_browser_runs_and_fetches_nothing_of_it(ran, recordings, tmp_path):
     if not shutil.which(CHROMIUM):
         pytest.skip("there is no Chromium on this machine")
     from playwright.sync_api import sync_playwright

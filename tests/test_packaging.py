@@ -48,13 +48,13 @@ def needed(requirement: Requirement, found: set[str]) -> set[str]:
     return found
 
 
-def test_a_constraint_is_a_name_and_a_version() -> None:
+def test_a_constraint_is_a_name_and_a_version():
     lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
     assert [line for line in lines if not re.fullmatch(r"[\w.-]+==[\w.]+", line)] == []
     assert lines == sorted(set(lines), key=str.lower)
 
 
-def test_every_page_installs_what_is_pinned() -> None:
+def test_every_page_installs_what_is_pinned():
     pages = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
     lines = [line for page in pages for line in page.read_text("utf-8").splitlines()]
     shown = [line.split() for line in lines if re.match(r"\$? ?pip install .*\.$", line.strip())]
@@ -62,7 +62,7 @@ def test_every_page_installs_what_is_pinned() -> None:
     assert [line for line in shown if line[-3:] != ["-c", "constraints.txt", "."]] == []
 
 
-def test_all_that_is_installed_is_pinned(pyproject: dict[str, Any], pins: dict[str, str]) -> None:
+def test_all_that_is_installed_is_pinned(pyproject, pins):
     project = pyproject["project"]
     found: set[str] = set()
     for line in [*project["dependencies"], *project["optional-dependencies"]["dev"]]:
@@ -77,7 +77,7 @@ def test_all_that_is_installed_is_pinned(pyproject: dict[str, Any], pins: dict[s
     assert found - pins.keys() == set()
 
 
-def test_the_build_uses_the_pinned_backend(pyproject: dict[str, Any], pins: dict[str, str]) -> None:
+def test_the_build_uses_the_pinned_backend(pyproject, pins):
     assert pyproject["build-system"]["requires"] == [f"hatchling=={pins['hatchling']}"]
 
 
@@ -87,7 +87,7 @@ WHERE_TESTS_ARE = ("tests/test_packaging.py", "tests/cli", "tests/sim/facts", "c
 
 @pytest.mark.slow
 @pytest.mark.skipif(not (ROOT / ".git").exists(), reason="only a checkout knows its files")
-def test_the_clone_may_have_any_name(tmp_path: Path) -> None:
+def test_the_clone_may_have_any_name(tmp_path):
     clone = tmp_path / "odd name (1)"
     listing = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
     listed = subprocess.run(listing, cwd=ROOT, capture_output=True, text=True, check=True).stdout
@@ -114,13 +114,13 @@ JOBS: dict[str, Any] = RELEASE["jobs"]
 STEPS = [step for job in JOBS.values() for step in job["steps"]]
 
 
-def test_actions_are_pinned_to_a_version_and_one_version_each() -> None:
+def test_actions_are_pinned_to_a_version_and_one_version_each():
     used = {each["uses"] for each in [*STEPS, *ACTION["runs"]["steps"]] if "uses" in each}
     assert [each for each in used if not re.fullmatch(r"[\w./-]+@v\d+\.\d+\.\d+", each)] == []
     assert len({each.partition("@")[0] for each in used}) == len(used)
 
 
-def test_a_job_of_the_release_may_do_what_it_does_and_no_more() -> None:
+def test_a_job_of_the_release_may_do_what_it_does_and_no_more():
     assert RELEASE["permissions"] == {}
     beyond = {
         name: job["permissions"]
@@ -135,23 +135,23 @@ def test_a_job_of_the_release_may_do_what_it_does_and_no_more() -> None:
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
 
 
-def test_no_expression_stands_in_a_script_of_the_release() -> None:
+def test_no_expression_stands_in_a_script_of_the_release():
     scripts = [step["run"] for step in STEPS if "run" in step]
     assert scripts
     assert [script for script in scripts if "${{" in script] == []
 
 
-def test_what_is_published_was_tested_before() -> None:
+def test_what_is_published_was_tested_before():
     needs = {name: job.get("needs") for name, job in JOBS.items()}
     assert (needs["publish"], needs["attach"]) == ("attach", ["archive", "test"])
 
 
-def test_the_release_is_of_all_pythons_that_are_named(pyproject: dict[str, Any]) -> None:
+def test_the_release_is_of_all_pythons_that_are_named(pyproject):
     named = re.findall(r"Python :: (3\.\d+)", "\n".join(pyproject["project"]["classifiers"]))
     assert JOBS["test"]["strategy"]["matrix"]["python"] == named
 
 
-def test_the_citation_names_the_version_and_no_person() -> None:
+def test_the_citation_names_the_version_and_no_person():
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))
     assert citation["authors"] == [{"name": "the compactlab authors"}]
     assert citation["version"] == compactlab.__version__

@@ -1,7 +1,5 @@
 """The README is short, and no figure in it is another one than was measured and stored."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from runpy import run_path
@@ -29,12 +27,12 @@ def readme(root: Path) -> str:
     return (root / "README.md").read_text("utf-8")
 
 
-def test_it_has_a_screen_and_a_tour(readme: str) -> None:
+def test_it_has_a_screen_and_a_tour(readme):
     assert len(readme.split()) <= 1_800
 
 
 @pytest.mark.parametrize("name", ["README.md", "docs/concepts.md"])
-def test_each_figure_is_the_stored_one(root: Path, figures: dict[str, Any], name: str) -> None:
+def test_each_figure_is_the_stored_one(root, figures, name):
     page = (root / name).read_text("utf-8")
     assert figures["MARKED"].search(page)
     assert figures["renewed"](page) == page, "make picture, make recorded, or make docs"
@@ -50,12 +48,12 @@ def unmeasured(page: str, marked: re.Pattern[str]) -> list[str]:
     return re.findall(r"\d[\d,.]*", prose)
 
 
-def test_no_number_is_there_that_was_not_stored(readme: str, figures: dict[str, Any]) -> None:
+def test_no_number_is_there_that_was_not_stored(readme, figures):
     assert unmeasured(readme, figures["MARKED"]) == []
     assert unmeasured("It costs 2.4 times as much.", figures["MARKED"]) == ["2.4"]
 
 
-def test_what_is_stored_says_of_which_input_and_command(root: Path) -> None:
+def test_what_is_stored_says_of_which_input_and_command(root):
     import json
 
     for name in ("built-in", "recorded", "asked"):

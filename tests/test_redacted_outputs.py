@@ -1,7 +1,5 @@
 """With --redact no command writes what looks like a secret, and every figure is what it was."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -101,7 +99,7 @@ def silent(*texts: str) -> None:
         assert "@corp" not in text
 
 
-def test_a_store_holds_no_secret(stores: tuple[Path, Path, Said]) -> None:
+def test_a_store_holds_no_secret(stores):
     plain, hidden, said = stores
     assert said[0] == 1
     silent(*said[1:], (hidden / "report.html").read_text("utf-8"))
@@ -121,7 +119,7 @@ def test_a_store_holds_no_secret(stores: tuple[Path, Path, Said]) -> None:
     assert not [secret for secret in SECRETS if secret.encode() in raw]
 
 
-def test_every_figure_is_what_it_is_without(stores: tuple[Path, Path, Said]) -> None:
+def test_every_figure_is_what_it_is_without(stores):
     plain, hidden = (Results.load(store) for store in stores[:2])
     assert [run.metrics for run in plain.runs] == [run.metrics for run in hidden.runs]
     assert [run.digest for run in plain.runs] == [run.digest for run in hidden.runs]
@@ -132,12 +130,12 @@ def test_every_figure_is_what_it_is_without(stores: tuple[Path, Path, Said]) -> 
         }
 
 
-def test_two_conversations_stay_two(stores: tuple[Path, Path, Said]) -> None:
+def test_two_conversations_stay_two(stores):
     names = {run.conversation for run in Results.load(stores[1]).runs if run.status == "ok"}
     assert names == {"[redacted Mail Address 1]", "[redacted Mail Address 2]_old"}
 
 
-def test_messages_are_still_found_by_their_names(stores: tuple[Path, Path, Said]) -> None:
+def test_messages_are_still_found_by_their_names(stores):
     asked = "SELECT count(*) AS n FROM (SELECT run, unnest(written) AS message FROM compactions)"
     joined = f"{asked} JOIN messages USING (run, message)"
     counts = [
@@ -154,9 +152,7 @@ def test_messages_are_still_found_by_their_names(stores: tuple[Path, Path, Said]
     assert names[0].isdisjoint(names[1])
 
 
-def test_it_does_not_matter_who_runs_it_or_in_how_many_pieces(
-    stores: tuple[Path, Path, Said], recordings: Path, tmp_path: Path
-) -> None:
+def test_it_does_not_matter_who_runs_it_or_in_how_many_pieces(stores, recordings, tmp_path):
     pieces = tmp_path / "pieces"
     for strategy in reversed(STRATEGIES):
         compactlab.run(
@@ -171,18 +167,14 @@ def test_it_does_not_matter_who_runs_it_or_in_how_many_pieces(
 @pytest.mark.parametrize(
     "form", ["table", "md", "csv", "json", pytest.param("html", marks=pytest.mark.slow)]
 )
-def test_a_report_of_a_store_that_has_secrets_hides_them(
-    stores: tuple[Path, Path, Said], form: str
-) -> None:
+def test_a_report_of_a_store_that_has_secrets_hides_them(stores, form):
     code, told, _ = call("report", stores[0], "--format", form, "--redact")
     assert code == 0
     assert "[redacted Mail Address" in told
     silent(told)
 
 
-def test_other_commands_hide_them_too(
-    stores: tuple[Path, Path, Said], recordings: Path, tmp_path: Path
-) -> None:
+def test_other_commands_hide_them_too(stores, recordings, tmp_path):
     file, page, facts = recordings / f"{NAMES[0]}.jsonl", tmp_path / "a.html", tmp_path / "f.csv"
     model = ("--model", "claude-sonnet-4-5")
     told: list[Said] = []
@@ -211,7 +203,7 @@ def test_other_commands_hide_them_too(
     silent(facts.read_text("utf-8"))
 
 
-def test_what_was_named_far_above_is_hidden_where_pieces_are_shown(tmp_path: Path) -> None:
+def test_what_was_named_far_above_is_hidden_where_pieces_are_shown(tmp_path):
     talk = [{"role": "user", "content": f"password: '{PASSWORD}'"}]
     for turn in range(20):
         talk += [
@@ -228,7 +220,7 @@ def test_what_was_named_far_above_is_hidden_where_pieces_are_shown(tmp_path: Pat
     assert hidden.replace("[redacted Secret Keyword 1]", PASSWORD) == plain
 
 
-def test_a_gate_may_be_published(stores: tuple[Path, Path, Said], tmp_path: Path) -> None:
+def test_a_gate_may_be_published(stores, tmp_path):
     kept = tmp_path / "baseline.json"
     files = {form: tmp_path / f"gate.{form}" for form in ("junit", "markdown", "json")}
     wanted = [word for form, file in files.items() for word in (f"--{form}", file)]
@@ -242,9 +234,7 @@ def test_a_gate_may_be_published(stores: tuple[Path, Path, Said], tmp_path: Path
     silent(told, complained, *(file.read_text("utf-8") for file in files.values()))
 
 
-def test_what_is_hidden_is_never_put_beside_what_is_not(
-    stores: tuple[Path, Path, Said], recordings: Path, tmp_path: Path
-) -> None:
+def test_what_is_hidden_is_never_put_beside_what_is_not(stores, recordings, tmp_path):
     code, _, complained = call("merge", *stores[:2], "-o", tmp_path / "both")
     assert code == 2
     assert "redact" in complained
@@ -254,7 +244,7 @@ def test_what_is_hidden_is_never_put_beside_what_is_not(
     assert "was not redacted" in complained
 
 
-def test_a_name_cannot_be_hidden(recordings: Path, tmp_path: Path) -> None:
+def test_a_name_cannot_be_hidden(recordings, tmp_path):
     own = tmp_path / "own.py"
     own.write_text(
         "from dataclasses import dataclass\nimport compactlab\n\n@dataclass(frozen=True)\n"
@@ -270,7 +260,7 @@ def test_a_name_cannot_be_hidden(recordings: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "out").exists()
 
 
-def test_an_experiment_file_can_say_so(recordings: Path, tmp_path: Path) -> None:
+def test_an_experiment_file_can_say_so(recordings, tmp_path):
     file = tmp_path / "experiment.toml"
     file.write_text(
         f'conversations = ["{recordings}"]\nstrategies = ["keep_all"]\nredact = true\n'
@@ -283,7 +273,7 @@ def test_an_experiment_file_can_say_so(recordings: Path, tmp_path: Path) -> None
     assert Results.load(tmp_path / "out").manifest["redact"] is True
 
 
-def test_what_is_hidden_is_every_text_that_a_run_has() -> None:
+def test_what_is_hidden_is_every_text_that_a_run_has():
     from compactlab.sim.experiment.disclosure import _KEYS, _TEXTS
 
     assert {name for name, column in HEAD.items() if column.type == "text"} == _KEYS | {*_TEXTS}

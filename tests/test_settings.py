@@ -1,6 +1,5 @@
 """Values that a setting cannot take are refused in words that name the setting."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -26,7 +25,7 @@ TAKES = {
 
 @pytest.mark.parametrize("name", [*SUBJECT, *SETTINGS])
 @pytest.mark.parametrize("kind", STRANGE)
-def test_every_setting_refuses_what_it_cannot_take(name: str, kind: str) -> None:
+def test_every_setting_refuses_what_it_cannot_take(name, kind):
     setting = (SUBJECT | SETTINGS)[name]
     value = STRANGE[kind]
     absent = None in (setting.default, setting.value(in_python=True))
@@ -40,7 +39,7 @@ def test_every_setting_refuses_what_it_cannot_take(name: str, kind: str) -> None
     assert len(str(refused.value)) < 200
 
 
-def test_a_refusal_says_what_fits() -> None:
+def test_a_refusal_says_what_fits():
     said = []
     for name, value in {
         "seeds": [1, 2], "window": ["a"], "loop": ["open"], "strict": 1, "timeout": "60",
@@ -65,13 +64,13 @@ def test_a_refusal_says_what_fits() -> None:
 
 
 @pytest.mark.parametrize("several", [[], [0], [40_000, -1], [[40_000]]])
-def test_a_list_of_windows_holds_whole_numbers_from_one_on(several: Any) -> None:
+def test_a_list_of_windows_holds_whole_numbers_from_one_on(several):
     with pytest.raises(UsageError, match=r"^window"):
         completed({"window": several})
 
 
 @pytest.mark.parametrize("call", [api.replay, api.explain, api.tune])
-def test_what_has_one_window_refuses_a_list(call: Callable[..., Any]) -> None:
+def test_what_has_one_window_refuses_a_list(call):
     session = CodingAgent(turns=2, tokens=3000).conversation(seed=0)
     with pytest.raises(UsageError, match=r"^window must be a whole number here, not \[40000"):
         call(session, "keep_all", window=[40_000, 60_000])

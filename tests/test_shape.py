@@ -58,7 +58,7 @@ RULES: list[Rule] = [
 ]
 
 
-def test_the_package_keeps_the_rules() -> None:
+def test_the_package_keeps_the_rules():
     """All rules file by file, so that each is parsed once."""
     files = sorted(PACKAGE.rglob("*.py"))
     complaints = [
@@ -93,9 +93,7 @@ PLANTED: list[tuple[Rule, str, str, list[str]]] = [
 
 
 @pytest.mark.parametrize(("rule", "name", "source", "complaints"), PLANTED)
-def test_a_rule_finds_what_breaks_it(
-    rule: Rule, name: str, source: str, complaints: list[str], tmp_path: Path
-) -> None:
+def test_a_rule_finds_what_breaks_it(rule, name, source, complaints, tmp_path):
     file = tmp_path / name
     file.parent.mkdir(exist_ok=True)
     file.write_text(source, encoding="utf-8")

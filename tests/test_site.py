@@ -1,7 +1,5 @@
 """Every page of the docs is on the site, once in its navigation, and its links lead somewhere."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from runpy import run_path
@@ -32,12 +30,12 @@ def navigation(root: Path) -> list[str]:
     return re.findall(r": (\S+\.(?:md|py))$", text, re.MULTILINE)
 
 
-def test_each_page_stands_in_the_navigation_once(root: Path, site: dict[str, Any]) -> None:
+def test_each_page_stands_in_the_navigation_once(root, site):
     made = {*site["COPIED"].values(), site["COMMANDS"]}
     assert sorted(navigation(root)) == sorted(pages(root) | made)
 
 
-def test_links_in_the_checkout_lead_to_files(root: Path) -> None:
+def test_links_in_the_checkout_lead_to_files(root):
     for file in (*root.glob("*.md"), *(root / "docs").rglob("*.md")):
         text = re.sub(r"```.*?```|`[^`\n]*`", "", file.read_text("utf-8"), flags=re.DOTALL)
         for target in LINK.findall(text):
@@ -73,26 +71,24 @@ def anchors(page: Path) -> set[str]:
         ("gate.md", "```\n[a](../x)\n```", "```\n[a](../x)\n```"),
     ],
 )
-def test_links_of_a_page_are_those_of_the_site(
-    site: dict[str, Any], place: str, text: str, shown: str
-) -> None:
+def test_links_of_a_page_are_those_of_the_site(site, place, text, shown):
     assert site["relinked"](text, place) == shown
 
 
-def test_the_page_of_commands_has_the_help_of_each(site: dict[str, Any]) -> None:
+def test_the_page_of_commands_has_the_help_of_each(site):
     page = site["commands"]()
     for name in cli.list_commands(click.Context(cli)):
         assert f"## compactlab {name}\n" in page
     assert "Usage: compactlab run [OPTIONS]" in page
 
 
-def test_all_that_is_public_is_in_the_reference(root: Path) -> None:
+def test_all_that_is_public_is_in_the_reference(root):
     page = (root / "docs" / "reference" / "python.md").read_text("utf-8")
     shown = re.findall(r"^::: compactlab\.(\w+)$", page, re.MULTILINE)
     assert sorted(shown) == sorted(set(public) - {"__version__"})
 
 
-def test_the_results_page_is_what_is_stored(root: Path) -> None:
+def test_the_results_page_is_what_is_stored(root):
     results = run_path(str(root / "examples" / "results_page.py"))
     page = (root / "docs" / "results.md").read_text("utf-8")
     for path, text in results["pages"](page).items():
@@ -102,7 +98,7 @@ def test_the_results_page_is_what_is_stored(root: Path) -> None:
         assert raw.stat().st_size < 1_000_000
 
 
-def test_the_notebook_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_notebook_runs(root, monkeypatch):
     held = run_path(str(root / "docs" / "notebooks" / "pandas.py"))
     assert len(held["frame"]) == 12
     assert held["costs"].notna().all(axis=None)

@@ -1,12 +1,9 @@
 """The tests work in folders of their own, and a file that they leave in the checkout is named."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,7 +13,7 @@ from tests.surroundings import CLIENTS, FOLDERS, ROOT, changed, listing
 SHOWN = "import os, tempfile; print(os.getcwd(), os.path.expanduser('~'), tempfile.gettempdir())"
 
 
-def test_nothing_of_the_user_is_near(surroundings: Path) -> None:
+def test_nothing_of_the_user_is_near(surroundings):
     told = subprocess.run([sys.executable, "-c", SHOWN], capture_output=True, text=True, check=True)
     places = [Path.cwd(), Path.home(), tempfile.gettempdir(), *told.stdout.split()]
     assert all(surroundings in Path(place).parents for place in places)
@@ -26,7 +23,7 @@ def test_nothing_of_the_user_is_near(surroundings: Path) -> None:
 
 
 @pytest.mark.parametrize("number", range(2))
-def test_what_a_test_leaves_where_it_works_no_other_one_finds(number: int) -> None:
+def test_what_a_test_leaves_where_it_works_no_other_one_finds(number):
     assert os.listdir() == []
     Path(f"left-{number}").touch()
 
@@ -48,9 +45,7 @@ def written(path: Path, text: str = "text") -> None:
         (lambda root: written(root / ".hypothesis" / "x"), False),
     ],
 )
-def test_what_changes_in_a_checkout_is_named(
-    act: Callable[[Path], None], named: bool, tmp_path: Path
-) -> None:
+def test_what_changes_in_a_checkout_is_named(act, named, tmp_path):
     for name in ("compactlab-out/manifest.json", "docs/page.md", "README.md"):
         written(tmp_path / name)
     before = listing(tmp_path)

@@ -66,7 +66,7 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
+def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     package = {
         file.relative_to(ROOT).as_posix()
         for file in (ROOT / "compactlab").rglob("*")
@@ -77,7 +77,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["py.typed", "sim/models/models.toml"])
-def test_the_wheel_holds_the_data(wheel: Path, name: str) -> None:
+def test_the_wheel_holds_the_data(wheel, name):
     assert f"compactlab/{name}" in zipfile.ZipFile(wheel).namelist()
 
 
@@ -89,7 +89,7 @@ PLACEHOLDER = re.compile(
 )
 
 
-def test_no_placeholder_stands_in_the_metadata(wheel: Path) -> None:
+def test_no_placeholder_stands_in_the_metadata(wheel):
     """Neither in a field nor in the README, which is the description of the package."""
     with zipfile.ZipFile(wheel) as packed:
         (name,) = (each for each in packed.namelist() if each.endswith(".dist-info/METADATA"))
@@ -106,12 +106,12 @@ def test_no_placeholder_stands_in_the_metadata(wheel: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["Project-URL: Home, https://HOST/OWNER/x", "TODO", "{{ name }}"])
-def test_a_placeholder_would_be_found(line: str) -> None:
+def test_a_placeholder_would_be_found(line):
     assert PLACEHOLDER.search(line)
 
 
 @pytest.mark.slow
-def test_what_is_installed_renders_a_report(installed: Path, tmp_path: Path) -> None:
+def test_what_is_installed_renders_a_report(installed, tmp_path):
     lines = [json.dumps(line) for line in CONVERSATION]
     (tmp_path / "tiny.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
     found = python(

@@ -1,7 +1,5 @@
 """Messages as stories need them: something said, and a call with its result."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the stories about the command line have in common: commands, and tiny transcripts."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The GitHub Action and the hooks of pre-commit: what they call is there, and no input is run."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess
@@ -32,7 +30,7 @@ def options_of(command: str) -> set[str]:
     return {name for each in found.params for name in (*each.opts, *each.secondary_opts)}
 
 
-def test_no_input_stands_in_the_text_of_a_script() -> None:
+def test_no_input_stands_in_the_text_of_a_script():
     assert len(SCRIPTS) == 4
     for step in SCRIPTS:
         assert "${{" not in step["run"]
@@ -47,7 +45,7 @@ def test_no_input_stands_in_the_text_of_a_script() -> None:
         assert not re.search(r"\$\{?[A-Z]", bare)
 
 
-def test_every_input_is_used_told_and_has_a_default() -> None:
+def test_every_input_is_used_told_and_has_a_default():
     text = (ROOT / "action.yml").read_text("utf-8")
     for name, told in ACTION["inputs"].items():
         assert told["description"]
@@ -55,7 +53,7 @@ def test_every_input_is_used_told_and_has_a_default() -> None:
         assert f"inputs.{name}" in text
 
 
-def test_the_commands_of_the_action_take_the_options_that_it_gives() -> None:
+def test_the_commands_of_the_action_take_the_options_that_it_gives():
     known = {"run": options_of("run"), "gate": options_of("gate")}
     for step in SCRIPTS[2:]:
         [command] = re.findall(r"^compactlab (\w+) ", step["run"], re.MULTILINE)
@@ -65,7 +63,7 @@ def test_the_commands_of_the_action_take_the_options_that_it_gives() -> None:
 
 
 @pytest.mark.parametrize("hook", HOOKS, ids=lambda hook: hook["id"])
-def test_a_hook_calls_a_command_with_what_it_takes(hook) -> None:
+def test_a_hook_calls_a_command_with_what_it_takes(hook):
     program, name = hook["entry"].split()
     assert program == "compactlab"
     assert (hook["language"], hook["pass_filenames"]) == ("python", False)
@@ -187,12 +185,12 @@ jobs = 1
 """
 
 
-def test_it_installs_with_the_constraints_that_stand_beside_it(runner: Runner) -> None:
+def test_it_installs_with_the_constraints_that_stand_beside_it(runner):
     assert runner.play(FIND, INSTALL) == 0
     assert runner.pip[-4:] == ["--constraint", str(ROOT / "constraints.txt"), "--", str(ROOT)]
 
 
-def test_another_package_has_constraints_of_its_own_or_none(runner: Runner) -> None:
+def test_another_package_has_constraints_of_its_own_or_none(runner):
     assert runner.play(FIND, INSTALL, package="compactlab==0.2.0") == 0
     assert "--constraint" not in runner.pip
     assert runner.pip[-2:] == ["--", "compactlab==0.2.0"]
@@ -200,7 +198,7 @@ def test_another_package_has_constraints_of_its_own_or_none(runner: Runner) -> N
     assert runner.pip[-4:] == ["--constraint", "mine.txt", "--", "compactlab"]
 
 
-def test_what_is_cached_goes_by_what_it_depends_on(runner: Runner) -> None:
+def test_what_is_cached_goes_by_what_it_depends_on(runner):
     """A store is found again where the experiment's file has changed, and in no other place."""
     restore, save = USES["Restore the store"]["with"], USES["Save the store"]["with"]
     assert (restore["key"], restore["path"]) == (save["key"], save["path"])
@@ -230,7 +228,7 @@ def test_what_is_cached_goes_by_what_it_depends_on(runner: Runner) -> None:
     assert runner.value(pip["key"]) != before
 
 
-def test_the_report_is_uploaded_whatever_the_verdict(runner: Runner) -> None:
+def test_the_report_is_uploaded_whatever_the_verdict(runner):
     upload = USES["Upload the report"]
     assert upload["if"].startswith("always() && ")
     assert runner.play(FIND, junit="gate.xml") == 0
@@ -244,9 +242,7 @@ def test_the_report_is_uploaded_whatever_the_verdict(runner: Runner) -> None:
     assert USES["Save the store"]["if"].startswith("always() && ")
 
 
-def test_a_gate_is_green_and_red_in_a_clean_folder(
-    runner: Runner, request: pytest.FixtureRequest
-) -> None:
+def test_a_gate_is_green_and_red_in_a_clean_folder(runner, request):
     """All scripts in their order, with a baseline that was written elsewhere."""
     cli = request.getfixturevalue("compactlab")
     (runner.work / "experiment.toml").write_text(EXPERIMENT)
@@ -271,7 +267,7 @@ def test_a_gate_is_green_and_red_in_a_clean_folder(
     assert all((runner.work / f"gate.{form}").is_file() for form in ("xml", "md", "json"))
 
 
-def test_an_experiment_that_cannot_be_run_is_said_in_the_summary(runner: Runner) -> None:
+def test_an_experiment_that_cannot_be_run_is_said_in_the_summary(runner):
     assert runner.play(experiment="nowhere.toml") == 2
     assert "(code 2" in runner.summary
     assert "gate" not in runner.outputs
@@ -281,7 +277,7 @@ HOSTILE = '"; touch pwned; $(touch pwned) `touch pwned`\ntouch pwned #'
 
 
 @pytest.mark.parametrize("name", sorted(ACTION["inputs"]))
-def test_what_an_input_says_is_not_run_while_installing(name: str, runner: Runner) -> None:
+def test_what_an_input_says_is_not_run_while_installing(name, runner):
     code = runner.play(FIND, INSTALL, **{name: HOSTILE})
     paths = {"constraints", "json", "junit", "markdown", "store"}
     assert code == (1 if name in paths else 0)
@@ -294,7 +290,7 @@ def test_what_an_input_says_is_not_run_while_installing(name: str, runner: Runne
 
 
 @pytest.mark.slow
-def test_what_an_input_says_is_not_run(runner: Runner) -> None:
+def test_what_an_input_says_is_not_run(runner):
     store = runner.work / "store"
     compactlab.run(["coding_agent(turns=2, tokens=2000)"], ["keep_all"], out=store)
     for place, names in ((RUN, ["experiment"]), (JUDGE, ["store", "baseline", "rules"])):

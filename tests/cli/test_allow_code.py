@@ -1,7 +1,5 @@
 """Code is started only where somebody has named it, or has said that a file may name it."""
 
-from __future__ import annotations
-
 import json
 import shlex
 import sys

@@ -1,7 +1,5 @@
 """`compactlab audit`: why recorded sessions cost what they did."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

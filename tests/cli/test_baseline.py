@@ -1,7 +1,5 @@
 """`compactlab baseline`: what it writes, what it says, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The bill of an audit beside ccusage's, over the same recorded sessions: slow, and wants npm."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -68,9 +66,7 @@ def _plain(model: str) -> str:
     return head if len(day) == 8 and day.isdigit() else model
 
 
-def test_tokens_of_every_class_of_input_are_the_same(
-    ours: dict[str, Any], theirs: dict[str, Any]
-) -> None:
+def test_tokens_of_every_class_of_input_are_the_same(ours, theirs):
     assert ours.keys() == theirs.keys()
     assert len(ours) > 3
     for model, own in ours.items():
@@ -81,9 +77,7 @@ def test_tokens_of_every_class_of_input_are_the_same(
         assert own["read_tokens"] == other["cacheReadTokens"], model
 
 
-def test_dollars_are_the_same_but_for_what_is_known_to_differ(
-    ours: dict[str, Any], theirs: dict[str, Any]
-) -> None:
+def test_dollars_are_the_same_but_for_what_is_known_to_differ(ours, theirs):
     """Version 18 bills writes for an hour as for five minutes, and counts an answer's first line.
 
     So its bill of a model without writes for an hour is that of our input and its output.

@@ -1,7 +1,5 @@
 """The command that checks a program says line by line what it found."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from pathlib import Path

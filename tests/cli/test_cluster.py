@@ -1,7 +1,5 @@
 """The same on a cluster: a real scheduler and two workers, over TCP."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -24,7 +24,7 @@ def store(tmp_path: Path, compactlab: Call, monkeypatch: pytest.MonkeyPatch) -> 
     return tmp_path / "one"
 
 
-def test_strategies_inside_a_store_and_stores_are_compared(store: Path, compactlab: Call) -> None:
+def test_strategies_inside_a_store_and_stores_are_compared(store, compactlab):
     done = compactlab("compare", "one", "keep_all", "sliding_window")
     assert done.code == 0
     assert "sliding_window(keep=5) costs " in done.out
@@ -37,7 +37,7 @@ def test_strategies_inside_a_store_and_stores_are_compared(store: Path, compactl
     assert "determined" not in done.out
 
 
-def test_what_cannot_be_compared_is_said(store: Path, compactlab: Call) -> None:
+def test_what_cannot_be_compared_is_said(store, compactlab):
     other = store.parent / "folder" / "one"
     shutil.copytree(store, other)
     manifest = json.loads((other / "manifest.json").read_text("utf-8"))

@@ -1,7 +1,5 @@
 """Bytes that a disk or a copy has changed are noticed: no other figure is shown without a word."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -62,9 +60,7 @@ def flipped(file: Path, rng: Random) -> None:
 
 
 @pytest.mark.parametrize("seed", range(16))
-def test_a_flipped_bit_is_named_with_its_file_or_changes_nothing(
-    seed: int, whole: Path, store: Path, compactlab: Any
-) -> None:
+def test_a_flipped_bit_is_named_with_its_file_or_changes_nothing(seed, whole, store, compactlab):
     """Hundreds of flips in all, of each file in turn."""
     rng, before, every = Random(seed), shown(whole), files(whole)
     noticed = dict.fromkeys(every, 0)
@@ -86,9 +82,7 @@ def test_a_flipped_bit_is_named_with_its_file_or_changes_nothing(
     assert all(n for file, n in noticed.items() if file.parent.name != ".counts")
 
 
-def test_merging_and_asking_in_sql_take_nothing_that_is_damaged(
-    store: Path, tmp_path: Path, compactlab: Any
-) -> None:
+def test_merging_and_asking_in_sql_take_nothing_that_is_damaged(store, tmp_path, compactlab):
     file = sorted((store / "messages").iterdir())[0]
     flipped(file, Random(1))
     for command in (("merge", store, "-o", tmp_path / "other"), ("query", store, "SELECT 1")):
@@ -98,9 +92,7 @@ def test_merging_and_asking_in_sql_take_nothing_that_is_damaged(
     assert compactlab("report", store).code == 2
 
 
-def test_a_store_without_digests_is_read_with_a_note(
-    whole: Path, store: Path, tmp_path: Path, compactlab: Any
-) -> None:
+def test_a_store_without_digests_is_read_with_a_note(whole, store, tmp_path, compactlab):
     shutil.rmtree(store / "digests")
     with pytest.warns(UnverifiedWarning):
         again = shown(store)
@@ -115,9 +107,7 @@ def test_a_store_without_digests_is_read_with_a_note(
 @pytest.mark.filterwarnings("ignore::compactlab.sim.core.errors.UnverifiedWarning")
 @pytest.mark.parametrize(("table", "part", "all"), [("facts", "needs_met", "needs"),
                                                     ("lags", "met", "needs")])  # fmt: skip
-def test_without_digests_a_part_never_exceeds_the_whole(
-    table: str, part: str, all: str, store: Path
-) -> None:
+def test_without_digests_a_part_never_exceeds_the_whole(table, part, all, store):
     shutil.rmtree(store / "digests")
     file = next(f for f in sorted((store / table).iterdir()) if pq.read_metadata(f).num_rows)
     rows = pq.read_table(file, partitioning=None)
@@ -131,7 +121,7 @@ def test_without_digests_a_part_never_exceeds_the_whole(
 
 @pytest.mark.filterwarnings("ignore::compactlab.sim.core.errors.UnverifiedWarning")
 @pytest.mark.parametrize("column", ["cost_usd", "compaction", "cache_miss_append"])
-def test_without_digests_the_calls_of_a_run_add_up_to_its_figures(column: str, store: Path) -> None:
+def test_without_digests_the_calls_of_a_run_add_up_to_its_figures(column, store):
     shutil.rmtree(store / "digests")
     file = next(f for f in sorted((store / "calls").iterdir()) if pq.read_metadata(f).num_rows)
     rows = pq.read_table(file, partitioning=None)
@@ -143,9 +133,7 @@ def test_without_digests_the_calls_of_a_run_add_up_to_its_figures(column: str, s
         shown(store)
 
 
-def test_a_command_compares_each_file_once(
-    store: Path, monkeypatch: pytest.MonkeyPatch, compactlab: Any
-) -> None:
+def test_a_command_compares_each_file_once(store, monkeypatch, compactlab):
     """Their digests take some 2 % of a report's time; twice would be too much."""
     compared: Counter[int] = Counter()
     real = module.digest_of_file
@@ -160,7 +148,7 @@ def test_a_command_compares_each_file_once(
     assert set(compared.values()) == {1}
 
 
-def test_a_changed_manifest_is_refused(store: Path, compactlab: Any) -> None:
+def test_a_changed_manifest_is_refused(store, compactlab):
     file = store / "manifest.json"
     manifest = json.loads(file.read_text("utf-8"))
     file.write_text(json.dumps(manifest), "utf-8")  # laid out otherwise, it says the same

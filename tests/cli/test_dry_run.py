@@ -88,14 +88,14 @@ def pieces(*works: int) -> tuple[list[Any], list[str]]:
     return [Piece(f"p{number}", work, tried) for number, work in enumerate(works)], tried
 
 
-def test_nothing_is_tried_twice_however_long_it_is() -> None:
+def test_nothing_is_tried_twice_however_long_it_is():
     todo, tried = pieces(97, 1, 1, 1)
     found = dry_run._try(todo, None, Budget(clock=Clock()))
     assert sorted(tried) == ["p0", "p1", "p2", "p3"]
     assert (found.cells, found.work, found.broken_off) == (4, 100, 0)
 
 
-def test_enough_is_tried_once_some_seconds_have_gone() -> None:
+def test_enough_is_tried_once_some_seconds_have_gone():
     clock, tried = Clock(), list[str]()
     todo: list[Any] = [Piece(f"p{n}", 1, tried, clock, seconds=2) for n in range(20)]
     found = dry_run._try(todo, None, Budget(seconds=9, clock=clock))
@@ -105,7 +105,7 @@ def test_enough_is_tried_once_some_seconds_have_gone() -> None:
     assert found.cells == 3
 
 
-def test_a_source_of_any_number_of_conversations_is_broken_off() -> None:
+def test_a_source_of_any_number_of_conversations_is_broken_off():
     tried: list[str] = []
     todo: list[Any] = [Piece("many", 1, tried, conversations=ENDLESS)]
     found = dry_run._try(todo, None, Budget(runs=7, clock=Clock()))
@@ -117,12 +117,12 @@ about 0 calls in 7 runs, at least 1 s on 1 worker, 0.0 MB: computed from the 1 c
 """)
 
 
-def test_what_has_as_many_conversations_as_are_tried_is_not_broken_off() -> None:
+def test_what_has_as_many_conversations_as_are_tried_is_not_broken_off():
     todo: list[Any] = [Piece("seven", 1, [], conversations=7)]
     assert dry_run._try(todo, None, Budget(runs=7, clock=Clock())).broken_off == 0
 
 
-def test_a_source_is_read_once_for_all_its_strategies() -> None:
+def test_a_source_is_read_once_for_all_its_strategies():
     clock = Clock()
     todo: list[Any] = [
         Piece(f"p{n}", 1, [], clock, seconds=1, reading=10, key=f"source {n % 2}")
@@ -133,7 +133,7 @@ def test_a_source_is_read_once_for_all_its_strategies() -> None:
     assert "40 s on 1 worker" in dry_run._estimate(found, todo, 1, ())
 
 
-def test_no_rehearsal_takes_longer_than_its_budget() -> None:
+def test_no_rehearsal_takes_longer_than_its_budget():
     """Neither a long cell nor those that are tried in any case."""
     clock, tried = Clock(), list[str]()
     todo: list[Any] = [
@@ -144,7 +144,7 @@ def test_no_rehearsal_takes_longer_than_its_budget() -> None:
     assert found.seconds == clock.now == 32
 
 
-def test_a_conversation_that_takes_too_long_to_read_is_broken_off() -> None:
+def test_a_conversation_that_takes_too_long_to_read_is_broken_off():
     clock = Clock()
     todo: list[Any] = [Piece(f"p{n}", 1, [], clock, unreadable=True) for n in range(9)]
     found = dry_run._try(todo, None, Budget(patience=10, whole=30, least=3, clock=clock))
@@ -156,7 +156,7 @@ tried, 3 of them broken off\
 """)
 
 
-def test_a_run_that_is_too_long_makes_the_estimate_a_lower_bound() -> None:
+def test_a_run_that_is_too_long_makes_the_estimate_a_lower_bound():
     todo: list[Any] = [Piece("slow", 1, [], error=f"{TOO_LONG} 5 s")]
     found = dry_run._try(todo, 5, Budget(clock=Clock()))
     assert found.broken_off == 1
@@ -171,16 +171,14 @@ def test_a_run_that_is_too_long_makes_the_estimate_a_lower_bound() -> None:
         ((2, 2, 2), 8, "20 s on 3 workers"),
     ],
 )
-def test_workers_share_the_work_as_far_as_it_can_be_shared(
-    works: tuple[int, ...], jobs: int, told: str
-) -> None:
+def test_workers_share_the_work_as_far_as_it_can_be_shared(works, jobs, told):
     todo, _ = pieces(*works)
     tried = dry_run._Tried(cells=1, work=1, seconds=10.0)
     assert told in dry_run._estimate(tried, todo, jobs, ("calls",))
 
 
 @pytest.mark.parametrize("loop", ["open", "closed"])
-def test_a_dry_run_replays_at_most_a_tenth(loop: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_dry_run_replays_at_most_a_tenth(loop, monkeypatch):
     """However fast the machine is: time ends nothing here."""
     work: list[int] = []
 
@@ -201,14 +199,14 @@ def test_a_dry_run_replays_at_most_a_tenth(loop: str, monkeypatch: pytest.Monkey
     assert 1 <= sum(work) <= whole / 10
 
 
-def test_no_further_run_is_tried_beyond_the_limit() -> None:
+def test_no_further_run_is_tried_beyond_the_limit():
     todo, _ = pieces(4, 4, 4, 4)
     assert dry_run._try(todo, None, Budget(clock=Clock()), limit=9).cells == 2
     # One is, whatever its work.
     assert dry_run._try(todo, None, Budget(clock=Clock()), limit=1).cells == 1
 
 
-def test_whole_runs_take_longer_than_what_was_tried_of_them() -> None:
+def test_whole_runs_take_longer_than_what_was_tried_of_them():
     todo, _ = pieces(2, 2, 2)
     tried = dry_run._Tried(cells=1, work=1, seconds=10.0, reading=4.0)
     assert "60 s on 1 worker" in dry_run._estimate(tried, todo, 1, ("calls",))

@@ -1,7 +1,5 @@
 """How commands end, whatever happens: 1 is a verdict, and nothing that goes wrong ends with it."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

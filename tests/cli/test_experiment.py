@@ -1,7 +1,5 @@
 """Experiment files: the options of `compactlab run` in TOML."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

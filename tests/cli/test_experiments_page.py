@@ -1,7 +1,5 @@
 """The page on experiments: what it shows can be read, and makes what it says."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``compactlab explain``: one session told call by call, with the totals of ``compactlab run``."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
@@ -29,7 +27,7 @@ Run = Callable[..., Any]
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_requests_add_up_to_the_figures_of_a_run(strategy: str, compactlab: Run) -> None:
+def test_requests_add_up_to_the_figures_of_a_run(strategy, compactlab):
     told = compactlab(
         "explain", SESSION, "--strategies", strategy, "--window", WINDOW, "--format", "json"
     )
@@ -55,7 +53,7 @@ def test_requests_add_up_to_the_figures_of_a_run(strategy: str, compactlab: Run)
     assert [r["cost_usd"] for r in calls] == pytest.approx(run.calls["cost_usd"])
 
 
-def test_a_session_is_told_in_lines_that_fit(compactlab: Run) -> None:
+def test_a_session_is_told_in_lines_that_fit(compactlab):
     told = compactlab("explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW)
     assert told.code == 0
     body = told.out.split("\n\n")[1].splitlines()
@@ -65,9 +63,7 @@ def test_a_session_is_told_in_lines_that_fit(compactlab: Run) -> None:
     assert any("compacted by" in line for line in body)
 
 
-def test_one_call_rows_for_machines_and_a_transcript(
-    chat: Run, tmp_path: Path, compactlab: Run
-) -> None:
+def test_one_call_rows_for_machines_and_a_transcript(chat, tmp_path, compactlab):
     small = ("explain", "coding_agent(turns=6, tokens=8000)", "--strategies", "keep_all")
     few, whole = (compactlab(*small, *more).out for more in ((), ("--all",)))
     assert ("..." in few, "..." in whole) == (True, False)
@@ -95,7 +91,7 @@ WRONG: list[tuple[Any, ...]] = [
 ]
 
 
-def test_what_is_wrong_is_said(compactlab: Run) -> None:
+def test_what_is_wrong_is_said(compactlab):
     done = [compactlab("explain", SMALL, *each) for each in WRONG]
     assert {(each.code, each.out) for each in done} == {(2, "")}
     assert [each.err.splitlines()[-1][:85] for each in done] == snapshot(
@@ -111,9 +107,7 @@ def test_what_is_wrong_is_said(compactlab: Run) -> None:
     )
 
 
-def test_of_several_conversations_one_must_be_named(
-    chat: Run, tmp_path: Path, compactlab: Run
-) -> None:
+def test_of_several_conversations_one_must_be_named(chat, tmp_path, compactlab):
     for name in ("one", "two"):
         chat(tmp_path / f"{name}.jsonl")
     how = ("--strategies", "keep_all", "--model", "claude-opus-4-5")
@@ -129,7 +123,7 @@ def test_of_several_conversations_one_must_be_named(
     assert compactlab("explain", tmp_path, *how, "--conversation", name).code == 0
 
 
-def test_python_is_told_the_same() -> None:
+def test_python_is_told_the_same():
     from compactlab.api import explain
 
     session = CodingAgent(turns=2, tokens=2000).conversation(seed=1)
@@ -140,7 +134,7 @@ def test_python_is_told_the_same() -> None:
     assert len(account.entries) == account.figures["calls"]
 
 
-def test_a_compaction_is_told_as_on_the_page_and_in_the_table_of_views(compactlab: Run) -> None:
+def test_a_compaction_is_told_as_on_the_page_and_in_the_table_of_views(compactlab):
     """What explain says of a call is what a run's report and store say of that compaction."""
     results = package.run([SESSION], ["auto_compact"], window=WINDOW)
     (shown,) = views(results, results.runs).shown
@@ -171,7 +165,7 @@ def kept(folder: Path) -> dict[str, str]:
     }
 
 
-def test_what_a_strategy_has_put_away_can_be_looked_at(compactlab: Run, tmp_path: Path) -> None:
+def test_what_a_strategy_has_put_away_can_be_looked_at(compactlab, tmp_path):
     done = compactlab("explain", SESSION, *PUTS_AWAY, "--files", tmp_path / "files")
     assert done.code == 0
     payloads = kept(tmp_path / "files")
@@ -203,9 +197,7 @@ class Own(compactlab.Strategy):
 
 
 @pytest.mark.parametrize("hidden", [False, True])
-def test_what_ones_own_strategy_keeps_can_be_looked_at(
-    compactlab: Run, tmp_path: Path, hidden: bool
-) -> None:
+def test_what_ones_own_strategy_keeps_can_be_looked_at(compactlab, tmp_path, hidden):
     (tmp_path / "own.py").write_text(OWN)
     asked = ("explain", SMALL, "--strategies", f"{tmp_path / 'own.py'}:Own")
     more = ("--files", tmp_path / "files", *(["--redact"] if hidden else []))
@@ -215,7 +207,7 @@ def test_what_ones_own_strategy_keeps_can_be_looked_at(
 
 
 @pytest.mark.parametrize("path", ["../own.txt", "/own.txt", "a\0b"])
-def test_nothing_is_kept_outside_of_the_folder(compactlab: Run, tmp_path: Path, path: str) -> None:
+def test_nothing_is_kept_outside_of_the_folder(compactlab, tmp_path, path):
     (tmp_path / "own.py").write_text(OWN.replace('"notes/own.txt"', repr(path)))
     asked = ("explain", SMALL, "--strategies", f"{tmp_path / 'own.py'}:Own")
     done = compactlab(*asked, "--files", tmp_path / "files")

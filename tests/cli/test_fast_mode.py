@@ -1,7 +1,5 @@
 """A call that was made in fast mode is billed at its price, wherever a bill is made."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`compactlab fit`: recordings in, a profile out, and how close what is made by it comes."""
 
-from __future__ import annotations
-
 import re
 
 import pytest

@@ -1,13 +1,9 @@
 """The way from the command to the loop is short enough to be read."""
 
-from __future__ import annotations
-
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 import compactlab
 from compactlab.sim.experiment import shard
@@ -15,9 +11,7 @@ from compactlab.sim.experiment import shard
 PACKAGE = str(Path(compactlab.__file__).parent)
 
 
-def test_five_frames_lie_between_the_command_and_the_loop(
-    compactlab: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_five_frames_lie_between_the_command_and_the_loop(compactlab, tmp_path, monkeypatch):
     ways: list[list[str]] = []
     loop = shard.replay
 

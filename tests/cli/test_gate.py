@@ -1,7 +1,5 @@
 """`compactlab gate`: verdicts, exit codes and files, on stores as they are on a disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import shlex

@@ -1,7 +1,5 @@
 """The page on gates and the files to begin with: they hold at once, as they are written."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 

@@ -1,7 +1,5 @@
 """A gate between two installations: other versions of libraries, the same figures or others."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -88,7 +86,7 @@ def gate(here: Installation, request: pytest.FixtureRequest) -> Callable[..., An
     return judge
 
 
-def test_other_versions_with_the_same_figures_hold(here: Installation, gate: Any) -> None:
+def test_other_versions_with_the_same_figures_hold(here, gate):
     done = gate(here.other_versions)
     assert (done.code, done.err) == (0, "")
     assert "gate: holds: " in done.out
@@ -97,18 +95,18 @@ def test_other_versions_with_the_same_figures_hold(here: Installation, gate: Any
     assert f"', is 'tiktoken 9.9'{told}" in done.out
 
 
-def test_a_price_that_was_used_and_has_changed_is_named(here: Installation, gate: Any) -> None:
+def test_a_price_that_was_used_and_has_changed_is_named(here, gate):
     done = gate(here.other_versions, lambda: here.other_price(USED))
     assert done.code == 2
     told = "other provenance: claude-sonnet-4-5: prices.output: was 15, is 30\n"
     assert told in done.out
 
 
-def test_a_price_that_was_not_used_may_change(here: Installation, gate: Any) -> None:
+def test_a_price_that_was_not_used_may_change(here, gate):
     assert gate(here.other_versions, lambda: here.other_price(UNUSED)).code == 0
 
 
-def test_other_counts_of_tokens_are_named(here: Installation, gate: Any) -> None:
+def test_other_counts_of_tokens_are_named(here, gate):
     done = gate(here.other_versions, here.other_counts)
     assert done.code == 2
     told = "other provenance: token counts (o200k_base) of 1 conversation changed: coding_agent-0\n"
@@ -124,7 +122,7 @@ prices = {{ input = 1, output = 2 }}
 
 
 @pytest.mark.parametrize("used", [True, False])
-def test_ones_own_model_counts_where_it_was_used(used: bool, here: Installation, gate: Any) -> None:
+def test_ones_own_model_counts_where_it_was_used(used, here, gate):
     file = here.folder / "models.toml"
     mine = OWN.format(name="mine", window=50_000)
 
@@ -138,7 +136,7 @@ def test_ones_own_model_counts_where_it_was_used(used: bool, here: Installation,
     assert used == ("other provenance: mine: window: was 60000, is 61000\n" in done.out)
 
 
-def test_a_baseline_of_versions_alone_is_read_as_ever(here: Installation, gate: Any) -> None:
+def test_a_baseline_of_versions_alone_is_read_as_ever(here, gate):
     """One that an earlier compactlab has written; a note says how to renew it."""
 
     def age() -> None:

@@ -1,7 +1,5 @@
 """Grids in experiment files: a table of lists is each combination of them."""
 
-from __future__ import annotations
-
 from math import prod
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the help says is whole, and its examples run as they are pasted."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -44,7 +42,7 @@ def examples(text: str) -> list[str]:
 EXAMPLES = [line for name in COMMANDS if name not in WAITING for line in examples(helps(name))]
 
 
-def test_summaries_of_commands_end_whole() -> None:
+def test_summaries_of_commands_end_whole():
     text = cli.get_help(GROUP)
     listing = text.split("Commands:")[1].split("Completion")[0]
     lines = [line for line in listing.splitlines() if line.strip()]
@@ -52,7 +50,7 @@ def test_summaries_of_commands_end_whole() -> None:
     assert [line for line in lines if not line.endswith(".") or line.endswith("...")] == []
 
 
-def test_completion_is_documented_and_works() -> None:
+def test_completion_is_documented_and_works():
     text = cli.get_help(GROUP)
     for shell in ("bash", "zsh", "fish"):
         assert f"_COMPACTLAB_COMPLETE={shell}_source compactlab" in text
@@ -65,7 +63,7 @@ def test_completion_is_documented_and_works() -> None:
     assert done.output.split() == ["plain,audit"]
 
 
-def test_alone_it_says_what_to_do_next(compactlab) -> None:
+def test_alone_it_says_what_to_do_next(compactlab):
     done = compactlab()
     assert (done.code, done.err) == (0, "")
     named = re.findall(r"compactlab [a-z]+", done.out)
@@ -73,7 +71,7 @@ def test_alone_it_says_what_to_do_next(compactlab) -> None:
     assert max(map(len, _NEXT.splitlines())) <= 80
 
 
-def test_there_are_examples() -> None:
+def test_there_are_examples():
     counts = Counter(line.split()[1] for line in EXAMPLES)
     assert counts["run"] >= 5
     assert min(counts[name] for name in ("compare", "query", "tune", "audit")) >= 1
@@ -99,9 +97,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.usefixtures("small_scenarios")
 @pytest.mark.parametrize("line", EXAMPLES)
-def test_examples_work_when_pasted(
-    line: str, stores: Path, compactlab, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_examples_work_when_pasted(line, stores, compactlab, monkeypatch):
     monkeypatch.chdir(stores)
     monkeypatch.setenv("HOME", str(stores / "home"))
     for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME"):

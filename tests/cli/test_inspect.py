@@ -1,7 +1,5 @@
 """`compactlab inspect`: what a transcript is."""
 
-from __future__ import annotations
-
 import json
 from types import SimpleNamespace
 from typing import cast

@@ -1,7 +1,5 @@
 """Whoever is killed, and whenever: the store is what it would have been."""
 
-from __future__ import annotations
-
 import os
 import signal
 from collections.abc import Callable

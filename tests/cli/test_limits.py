@@ -1,7 +1,5 @@
 """What would never come to an end is refused before it begins, with the limit and what to do."""
 
-from __future__ import annotations
-
 import pytest
 from inline_snapshot import snapshot
 

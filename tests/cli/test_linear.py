@@ -6,8 +6,6 @@ cannot be counted instead. To join words, less by one each time, until they are 
 many calls for twice the words, and a pattern that goes back over a text makes one.
 """
 
-from __future__ import annotations
-
 import base64
 import hashlib
 import json
@@ -130,16 +128,12 @@ def compare(compactlab: Callable[..., Outcome], command: str, shape: str, size: 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_twice_a_text_takes_twice_as_long(
-    compactlab: Callable[..., Outcome], command: str, shape: str
-) -> None:
+def test_twice_a_text_takes_twice_as_long(compactlab, command, shape):
     compare(compactlab, command, shape, 100_000)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_twice_a_text_of_a_megabyte_takes_twice_as_long(
-    compactlab: Callable[..., Outcome], command: str, shape: str
-) -> None:
+def test_twice_a_text_of_a_megabyte_takes_twice_as_long(compactlab, command, shape):
     compare(compactlab, command, shape, 1_000_000)

@@ -1,7 +1,5 @@
 """`compactlab list`: what there is to choose from."""
 
-from __future__ import annotations
-
 import json
 import re
 

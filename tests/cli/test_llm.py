@@ -1,7 +1,5 @@
 """``compactlab run`` with a language model: recorded once, replayed everywhere, paid as allowed."""
 
-from __future__ import annotations
-
 import csv
 import json
 import os
@@ -60,9 +58,7 @@ def at(server: Endpoint) -> str:
     return f"llm(model='gpt-5-mini', base_url='{server.url}/v1')"
 
 
-def test_what_was_recorded_replays_to_the_byte(
-    run: Command, server: Endpoint, tmp_path: Path
-) -> None:
+def test_what_was_recorded_replays_to_the_byte(run, server, tmp_path):
     asked = run("--summarizer", at(server), "--answers", "a", "--ask", "record", "-o", "out/one")
     assert asked.code == 0
     count = len(server.asked)
@@ -81,9 +77,7 @@ def test_what_was_recorded_replays_to_the_byte(
     assert (set(server.keys), secrets) == ({KEY}, [])
 
 
-def test_the_same_answers_come_from_several_workers(
-    run: Command, server: Endpoint, tmp_path: Path
-) -> None:
+def test_the_same_answers_come_from_several_workers(run, server, tmp_path):
     record = ("--summarizer", at(server), "--ask", "record", "--jobs", 2)
     assert run(*record, "--answers", "a", "-o", "one").code == 0
     assert run(*record[:4], "--answers", "b", "-o", "two").code == 0
@@ -94,9 +88,7 @@ def test_the_same_answers_come_from_several_workers(
     assert lines("a") == lines("b")
 
 
-def test_workers_that_began_elsewhere_record_where_we_are_now(
-    run: Command, server: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_that_began_elsewhere_record_where_we_are_now(run, server, tmp_path, monkeypatch):
     record = ("--summarizer", at(server), "--ask", "record", "--jobs", 2, "-o", "one")
     for folder, answers in (("before", "a"), ("now", "b")):
         (tmp_path / folder).mkdir()
@@ -106,7 +98,7 @@ def test_workers_that_began_elsewhere_record_where_we_are_now(
     assert (tmp_path / "now" / "b" / "gpt-5-mini.jsonl").is_file()
 
 
-def test_what_one_was_answered_is_not_what_another_is_answered(tmp_path: Path) -> None:
+def test_what_one_was_answered_is_not_what_another_is_answered(tmp_path):
     """A worker outlives an experiment, and the next may allow what the last did not."""
     common = _Common(CodingAgent(turns=2, tokens=2000).conversation(seed=0), built_in())
 
@@ -117,7 +109,7 @@ def test_what_one_was_answered_is_not_what_another_is_answered(tmp_path: Path) -
     assert writer("replay") is writer("replay") is not writer("record")
 
 
-def test_a_changed_recording_is_another_run(run: Command, server: Endpoint, tmp_path: Path) -> None:
+def test_a_changed_recording_is_another_run(run, server, tmp_path):
     run("--summarizer", at(server), "--answers", "a", "--ask", "record", "-o", "one")
     file = tmp_path / "a" / "gpt-5-mini.jsonl"
     rows = [json.loads(line) for line in file.read_text().splitlines()]
@@ -128,9 +120,7 @@ def test_a_changed_recording_is_another_run(run: Command, server: Endpoint, tmp_
     )
 
 
-def test_what_is_not_recorded_fails_its_run_and_says_how_to_record_it(
-    run: Command, server: Endpoint
-) -> None:
+def test_what_is_not_recorded_fails_its_run_and_says_how_to_record_it(run, server):
     done = run("--summarizer", at(server), "--answers", "none", "-o", "one")
     assert done.code == 1
     assert "--ask record" in done.out.replace("\n", " ")
@@ -138,7 +128,7 @@ def test_what_is_not_recorded_fails_its_run_and_says_how_to_record_it(
     assert server.asked == []
 
 
-def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(run: Command, server: Endpoint) -> None:
+def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(run, server):
     record = ("--summarizer", at(server), "--answers", "a", "--ask", "record", "-o", "one")
     short = run(*record, "--budget", 0.0001)
     assert short.code == 1
@@ -158,14 +148,14 @@ def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(run: Command, server:
     ],
 )
 def test_what_cannot_be_answered_is_refused_before_anything_is_written(
-    run: Command, tmp_path: Path, options: list[str], fault: str
-) -> None:
+    run, tmp_path, options, fault
+):
     done = run("--summarizer", LLM, "-o", "one", *options)
     assert (done.code, fault in done.err) == (2, True)
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_bad_recording_is_refused_by_its_line(run: Command, tmp_path: Path) -> None:
+def test_a_bad_recording_is_refused_by_its_line(run, tmp_path):
     (tmp_path / "a").mkdir()
     (tmp_path / "a" / "gpt-5-mini.jsonl").write_text("{}\n")
     assert run("--summarizer", LLM, "--answers", "a", "-o", "one").told(tmp_path) == snapshot("""\
@@ -176,8 +166,8 @@ compactlab: a/gpt-5-mini.jsonl:1: is not a recorded answer: Object missing requi
 
 
 def test_a_dry_run_says_how_much_would_be_asked_and_for_how_much(
-    run: Command, server: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    run, server, tmp_path, monkeypatch
+):
     monkeypatch.setattr("compactlab.cli.dry_run.BUDGET", Budget(least=2))
     dry = ("--summarizer", at(server), "--answers", "a", "--dry-run")
     before = run(*dry)
@@ -200,9 +190,7 @@ llm(model='gpt-5-mini') would ask for nothing that is not recorded, in the 3 cel
 """)
 
 
-def test_an_experiment_file_names_the_folder_and_cannot_ask(
-    run: Command, compactlab: Command, server: Endpoint, tmp_path: Path
-) -> None:
+def test_an_experiment_file_names_the_folder_and_cannot_ask(run, compactlab, server, tmp_path):
     run("--summarizer", at(server), "--answers", "sub/a", "--ask", "record", "-o", "one")
     file = tmp_path / "sub" / "e.toml"
     text = (
@@ -225,9 +213,7 @@ compactlab: sub/e.toml: settings are wrong:
 # COMPACTLAB_UPDATE_GOLDEN=1 pytest tests/cli/test_llm.py -k stored
 
 
-def test_the_stored_recording_gives_the_stored_table(
-    compactlab: Command, server: Endpoint, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_stored_recording_gives_the_stored_table(compactlab, server, tmp_path, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     renewed = "COMPACTLAB_UPDATE_GOLDEN" in os.environ
     if renewed:
@@ -247,7 +233,7 @@ def test_the_stored_recording_gives_the_stored_table(
     assert not server.asked or renewed
 
 
-def test_the_stored_recording_is_of_several_summaries_of_each_strategy() -> None:
+def test_the_stored_recording_is_of_several_summaries_of_each_strategy():
     lines = (STORED / "gpt-5-mini.jsonl").read_text("utf-8").splitlines()
     rows = csv.DictReader((STORED / "table.csv").read_text("utf-8").splitlines())
     assert len({json.loads(line)["key"] for line in lines}) == len(lines) > 4

@@ -1,7 +1,5 @@
 """The command line as a whole: help, version, exit codes, and never a traceback."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -1,7 +1,5 @@
 """Models on the command line: their table, a file of one's own, and several in one run."""
 
-from __future__ import annotations
-
 import json
 import re
 from textwrap import fill

@@ -1,7 +1,5 @@
 """`compactlab new strategy`: what it writes works at once."""
 
-from __future__ import annotations
-
 import ast
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """`compactlab new experiment`: what it writes runs as it is, and explains every key."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

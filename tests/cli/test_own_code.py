@@ -1,7 +1,5 @@
 """Whatever a strategy of the user's own does, it costs its own row, and the others are right."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """How long an experiment will still take: by the work that is left, and not by its cells."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,9 +10,7 @@ from compactlab.cli import progress
 from compactlab.sim.experiment.sweep import Done
 
 
-def test_what_is_left_is_reckoned_by_work(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_left_is_reckoned_by_work(monkeypatch, capsys):
     times = iter([0.0, 5.0, 12.0, 30.0])
     monkeypatch.setattr(progress, "time", SimpleNamespace(monotonic=lambda: next(times)))
     todo: list[Any] = [SimpleNamespace(cells=["a"], work=work) for work in (1, 4, 36, 39)]
@@ -29,7 +25,7 @@ def test_what_is_left_is_reckoned_by_work(
 
 
 @pytest.mark.parametrize("estimates", [True, False])
-def test_a_terminal_has_one_estimate(estimates: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_has_one_estimate(estimates, monkeypatch):
     """The bar's own counts cells, which are of all sizes: where work is known, it is not shown."""
     monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
     todo: list[Any] = [SimpleNamespace(cells=["a"], work=1)]

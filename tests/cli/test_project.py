@@ -1,7 +1,5 @@
 """What a project's pyproject.toml may set, what of it is told, and what it may never do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

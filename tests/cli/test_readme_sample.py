@@ -1,19 +1,12 @@
 """The README shows what ``compactlab run`` prints and draws today."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 from runpy import run_path
-
-import pytest
 
 from tests.cli.conftest import called
 
 
-def test_the_sample_and_the_picture_are_those_of_the_command(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_sample_and_the_picture_are_those_of_the_command(root, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     ran = called("run", "--jobs", 1)  # prints what two print, in less time
     assert ran.code == 0

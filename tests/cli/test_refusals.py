@@ -1,7 +1,5 @@
 """Whatever is wrong is named, with where it is and what would be right, and nothing is lost."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

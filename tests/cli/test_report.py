@@ -1,7 +1,5 @@
 """`compactlab report`: a store is shown again, in every format."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

@@ -1,7 +1,5 @@
 """`compactlab run`: what is replayed and written, and how it ends."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

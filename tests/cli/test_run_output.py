@@ -1,7 +1,5 @@
 """What `compactlab run` prints: its format, how much, its colours, and a browser for its page."""
 
-from __future__ import annotations
-
 import json
 import webbrowser
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`compactlab schema`: what it says of experiment files is what the command takes."""
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """The command line scores what some other product made of a conversation."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
@@ -33,17 +31,13 @@ def files(root: Path, tmp_path: Path) -> list[Path]:
     return example(root, tmp_path)[0]
 
 
-def test_the_example_in_the_documents_says_what_they_say(
-    root: Path, tmp_path: Path, compactlab: Run
-) -> None:
+def test_the_example_in_the_documents_says_what_they_say(root, tmp_path, compactlab):
     (original, facts, compacted), shown = example(root, tmp_path)
     told = compactlab("score", original, compacted, "--facts", facts)
     assert (told.code, told.err, told.out) == (0, "", shown)
 
 
-def test_markdown_json_and_rows_say_the_same(
-    files: list[Path], tmp_path: Path, compactlab: Run
-) -> None:
+def test_markdown_json_and_rows_say_the_same(files, tmp_path, compactlab):
     original, facts, compacted = files
     out = tmp_path / "found.csv"
     asked = ("score", original, compacted, "--facts", facts)
@@ -70,7 +64,7 @@ def test_markdown_json_and_rows_say_the_same(
     ]
 
 
-def test_plain_text_will_do(files: list[Path], tmp_path: Path, compactlab: Run) -> None:
+def test_plain_text_will_do(files, tmp_path, compactlab):
     original, facts, _ = files
     text = tmp_path / "summary.md"
     text.write_text("# So far\n\nDeploy to eu-west-3, never push to main; limit of retries 9.\n")
@@ -79,9 +73,7 @@ def test_plain_text_will_do(files: list[Path], tmp_path: Path, compactlab: Run) 
     assert states == {"where": "intact", "ban": "intact", "build": "lost", "nine": "intact"}
 
 
-def test_provenance_that_is_declared_is_told_apart(
-    files: list[Path], tmp_path: Path, compactlab: Run
-) -> None:
+def test_provenance_that_is_declared_is_told_apart(files, tmp_path, compactlab):
     original, facts, _ = files
     native = tmp_path / "declared.jsonl"
     part = {
@@ -111,8 +103,8 @@ m6, m7, m8\
 
 
 def test_facts_without_literal_text_are_named_and_left_out_and_nothing_else_is_no_score(
-    files: list[Path], tmp_path: Path, compactlab: Run
-) -> None:
+    files, tmp_path, compactlab
+):
     original, facts, compacted = files
     odd = tmp_path / "odd.jsonl"
     odd.write_text('{"id": "mood", "value": "in a good mood"}\n')
@@ -133,9 +125,7 @@ compactlab: odd.jsonl: no message of the conversation says any of its facts\
 """)
 
 
-def test_without_facts_they_are_inferred_and_a_scenario_has_its_own(
-    files: list[Path], compactlab: Run
-) -> None:
+def test_without_facts_they_are_inferred_and_a_scenario_has_its_own(files, compactlab):
     told = compactlab("score", files[0], files[2])
     assert lines_with(told.out, "inferred") == snapshot("""\
 provenance inferred, not declared: 54.5% of 33 words are in the original, in equal
@@ -148,9 +138,7 @@ often as in the original\
     assert (told.code, data["labels"], data["figures"]["amnesia"]) == (0, "given", 1)
 
 
-def test_what_is_wrong_is_said(
-    files: list[Path], compactlab: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_wrong_is_said(files, compactlab, monkeypatch):
     monkeypatch.chdir(files[0].parent)
     Path("bad.json").write_text('{"role": "user", "content": ')
     Path("wrong.jsonl").write_text('{"value": "nowhere"}\n')
@@ -183,7 +171,7 @@ def test_what_is_wrong_is_said(
     )
 
 
-def test_foreign_text_has_no_power(files: list[Path], tmp_path: Path, compactlab: Run) -> None:
+def test_foreign_text_has_no_power(files, tmp_path, compactlab):
     original, _, compacted = files
     facts, out = tmp_path / "odd.jsonl", tmp_path / "out.csv"
     plain = {"id": "=1+1", "key": "\x1b[31m", "value": "eu-west-3", "origin": "m1"}

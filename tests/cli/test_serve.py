@@ -1,7 +1,5 @@
 """`compactlab serve`: drop a transcript on a page, and see what it cost and when to compact."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -123,7 +121,7 @@ def serving(tmp_path: Path) -> Iterator[Callable[..., Serving]]:
         (signal.SIGQUIT, 131, "Ctrl-C ends it"),
     ],
 )
-def test_it_ends_cleanly(serving: Callable[..., Serving], sign: int, code: int, last: str) -> None:
+def test_it_ends_cleanly(serving, sign, code, last):
     found, said = serving().end(sign)
     assert found == code
     assert said.splitlines()[-1] == last
@@ -152,16 +150,14 @@ def uploading(server: Serving) -> socket.socket:
 
 
 @pytest.mark.parametrize("sign", ["SIGINT", "SIGTERM", "SIGHUP", "SIGQUIT"])
-def test_however_it_ends_nothing_stays(serving: Callable[..., Serving], sign: str) -> None:
+def test_however_it_ends_nothing_stays(serving, sign):
     server = serving()
     with uploading(server):
         server.end(getattr(signal, sign))
     assert server.left == []
 
 
-def test_what_a_killed_server_left_is_deleted_by_the_next(
-    serving: Callable[..., Serving], tmp_path: Path
-) -> None:
+def test_what_a_killed_server_left_is_deleted_by_the_next(serving, tmp_path):
     killed, living = serving(), serving()
     with uploading(killed):
         killed.end(signal.SIGKILL)
@@ -181,20 +177,18 @@ def test_what_a_killed_server_left_is_deleted_by_the_next(
         assert (outside / ".lock").exists()
 
 
-def test_a_closed_terminal_does_not_end_what_nohup_has_started(
-    serving: Callable[..., Serving],
-) -> None:
+def test_a_closed_terminal_does_not_end_what_nohup_has_started(serving):
     server = serving(ignored=[signal.SIGHUP])
     server.process.send_signal(signal.SIGHUP)
     urlopen(server.address).close()
     assert server.end() == (130, "Ctrl-C ends it\nstopped\n")
 
 
-def test_every_start_has_another_secret(serving: Callable[..., Serving]) -> None:
+def test_every_start_has_another_secret(serving):
     assert len(serving().address.split("/")[3]) > 40
 
 
-def test_a_port_that_is_taken_is_told() -> None:
+def test_a_port_that_is_taken_is_told():
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
@@ -206,8 +200,8 @@ def test_a_port_that_is_taken_is_told() -> None:
 
 @pytest.mark.parametrize("options", [(), ("--strict",), ("--redact", "--strict")])
 def test_what_is_not_understood_is_refused_only_if_that_was_asked_for(
-    options: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    options, tmp_path, monkeypatch
+):
     """The commands that a transcript is read by are told so; this server is never open."""
     commands: list[list[str]] = []
 
@@ -221,7 +215,7 @@ def test_what_is_not_understood_is_refused_only_if_that_was_asked_for(
     assert all(("--strict" in words) == ("--strict" in options) for words in commands)
 
 
-def test_the_help_has_an_example() -> None:
+def test_the_help_has_an_example():
     done = called("serve", "--help")
     assert "--port 8123" in done.out
 
@@ -279,9 +273,7 @@ def finished(page: Page) -> str:
 
 
 @in_browser
-def test_a_log_of_this_machine_is_chosen_and_stays(
-    serving: Callable[..., Serving], opened: Callable[..., Page], tmp_path: Path
-) -> None:
+def test_a_log_of_this_machine_is_chosen_and_stays(serving, opened, tmp_path):
     home = tmp_path / "home"
     folder = home / ".claude" / "projects" / "p"
     folder.mkdir(parents=True)
@@ -303,9 +295,7 @@ def test_a_log_of_this_machine_is_chosen_and_stays(
 
 
 @in_browser
-def test_a_dropped_transcript_shows_bill_causes_thrash_and_trigger(
-    serving: Callable[..., Serving], opened: Callable[..., Page], tmp_path: Path
-) -> None:
+def test_a_dropped_transcript_shows_bill_causes_thrash_and_trigger(serving, opened, tmp_path):
     server = serving()
     page = opened(server)
     drop(page, session(tmp_path / "session.jsonl"))
@@ -330,9 +320,7 @@ def test_a_dropped_transcript_shows_bill_causes_thrash_and_trigger(
 
 
 @in_browser
-def test_garbage_is_answered_in_words(
-    serving: Callable[..., Serving], opened: Callable[..., Page], tmp_path: Path
-) -> None:
+def test_garbage_is_answered_in_words(serving, opened, tmp_path):
     server = serving("--limit", "1")
     page = opened(server)
     garbage = tmp_path / "shopping.txt"
@@ -351,9 +339,7 @@ def test_garbage_is_answered_in_words(
 
 
 @in_browser
-def test_text_of_a_transcript_stays_text(
-    serving: Callable[..., Serving], opened: Callable[..., Page], tmp_path: Path
-) -> None:
+def test_text_of_a_transcript_stays_text(serving, opened, tmp_path):
     server = serving()
     page = opened(server)
     path = tmp_path / "<img src=x onerror=alert(1)>.jsonl"
@@ -371,9 +357,7 @@ def test_text_of_a_transcript_stays_text(
 
 
 @in_browser
-def test_the_work_can_be_stopped_and_ctrl_c_deletes_what_is_there(
-    serving: Callable[..., Serving], opened: Callable[..., Page], tmp_path: Path
-) -> None:
+def test_the_work_can_be_stopped_and_ctrl_c_deletes_what_is_there(serving, opened, tmp_path):
     server = serving()
     page = opened(server)
     path = session(tmp_path / "session.jsonl")

@@ -7,8 +7,6 @@ strategies or over a scenario, `tune`) is made with `--dry-run`. In front of a b
 `<!-- not run: why -->` leaves out all of it, and `<!-- not run (pip, git): why -->` these programs.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 import shutil
@@ -241,7 +239,7 @@ def takes_minutes(arguments: list[str]) -> bool:
 
 
 @pytest.mark.parametrize("page", shown("shell"), ids=lambda page: page.stem)
-def test_commands_that_a_page_shows_run(page: Path, reader: Path) -> None:
+def test_commands_that_a_page_shows_run(page, reader):
     for block in blocks(page.read_text("utf-8")):
         if not block.of_commands or block.left_out:
             continue
@@ -250,7 +248,7 @@ def test_commands_that_a_page_shows_run(page: Path, reader: Path) -> None:
             assert not wrong, f"{page.name}:{block.line}: {shlex.join(words)}: {wrong}"
 
 
-def test_a_command_is_found_however_it_is_shown() -> None:
+def test_a_command_is_found_however_it_is_shown():
     page = (
         "Text\n\n```\ncompactlab run a.toml && compactlab gate out --rules 'b c' > d  # why\n```\n"
         "<!-- not run (pip): it needs the network -->\n```bash\npip install x\nmake demo\n```\n"
@@ -268,7 +266,7 @@ def test_a_command_is_found_however_it_is_shown() -> None:
     assert list(third.commands()) == [["compactlab", "run", "big", "--seeds", "9"]]
 
 
-def test_what_is_wrong_is_named(reader: Path) -> None:
+def test_what_is_wrong_is_named(reader):
     assert "code 2" in ran(["compactlab", "report", "nowhere"], reader)
     assert "mark the block" in ran(["pip", "install", "compactlab"], reader)
     assert ran(["make", "demo"], reader) == ""

@@ -1,7 +1,5 @@
 """Ctrl-C at any moment: a word, exit code 130, and no traceback."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

@@ -4,8 +4,6 @@ What the code opens there is not listed here: it is what a run, another one and 
 to open. So a file that is added to a store or to a folder of answers is tried, too.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil
@@ -166,7 +164,7 @@ def hung(*_: object) -> None:
     raise KeyboardInterrupt  # which no command takes for a fault of a file
 
 
-def test_the_walk_meets_what_is_there(place: Place) -> None:
+def test_the_walk_meets_what_is_there(place):
     known = {"answers/.lock", "answers/pending.json", "answers/gpt-5-mini.jsonl", "store/.lock",
              "store/manifest.json", "store/runs", "store/.counts"}  # fmt: skip
     assert known <= set(place.names)
@@ -176,12 +174,8 @@ def test_the_walk_meets_what_is_there(place: Place) -> None:
 @pytest.mark.parametrize("command", ["report", "run", "merge"])
 @pytest.mark.parametrize("trap", TRAPS)
 def test_whatever_lies_at_a_name_is_refused_or_not_looked_at(
-    trap: Trap,
-    command: str,
-    place: Place,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+    trap, command, place, tmp_path, monkeypatch
+):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COMPACTLAB_API_KEY", "a key of this test")
     before = content(outside(place.folder))

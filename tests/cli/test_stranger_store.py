@@ -5,8 +5,6 @@ figures or says in one line what is wrong, with the exit code 2. The folder arou
 before and after, file by file.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -185,7 +183,7 @@ PLACES = [at for at in places(MANIFEST) if len(at) < 2 or at[0] != "metrics" or 
 
 
 @pytest.mark.parametrize("payload", PAYLOADS[:5])
-def test_no_name_of_a_metric_is_sql(payload: str, room: Room) -> None:
+def test_no_name_of_a_metric_is_sql(payload, room):
     room.refresh()
     text = json.dumps(replaced(MANIFEST, ("metrics", 0), payload))
     (room.store / "manifest.json").write_text(text)
@@ -197,7 +195,7 @@ def test_no_name_of_a_metric_is_sql(payload: str, room: Room) -> None:
 
 @drawn
 @given(data=st.data())
-def test_a_manifest_is_by_the_schema_or_refused(data: st.DataObject, room: Room) -> None:
+def test_a_manifest_is_by_the_schema_or_refused(data, room):
     room.refresh()
     at = data.draw(st.sampled_from(PLACES))
     text = json.dumps(replaced(MANIFEST, at, data.draw(JSON)))
@@ -208,7 +206,7 @@ def test_a_manifest_is_by_the_schema_or_refused(data: st.DataObject, room: Room)
 
 @drawn
 @given(data=st.data())
-def test_any_key_and_any_text_of_a_manifest_is_data(data: st.DataObject, room: Room) -> None:
+def test_any_key_and_any_text_of_a_manifest_is_data(data, room):
     """Where a text may stand, none does anything."""
     room.refresh()
     free = ["prices", "tokenizer", "loop", "compactlab", "engine", "models", "sources", "flushes"]
@@ -221,7 +219,7 @@ def test_any_key_and_any_text_of_a_manifest_is_data(data: st.DataObject, room: R
 
 
 @given(content=st.binary(max_size=200) | st.text(string.printable, max_size=200).map(str.encode))
-def test_what_is_no_json_is_no_manifest(content: bytes, tmp_path_factory: Any) -> None:
+def test_what_is_no_json_is_no_manifest(content, tmp_path_factory):
     folder = tmp_path_factory.mktemp("store")
     (folder / "manifest.json").write_bytes(content)
     with pytest.raises(InputError):
@@ -234,7 +232,7 @@ def test_what_is_no_json_is_no_manifest(content: bytes, tmp_path_factory: Any) -
      '{"store": 5, "window": ' + "9" * 5000 + "}", '{"store": 5.0}', '{"store": true}'],
     ids=["deep", "twice", "NaN", "long", "float", "flag"],
 )  # fmt: skip
-def test_json_that_asks_for_trouble_is_refused(text: str, room: Room) -> None:
+def test_json_that_asks_for_trouble_is_refused(text, room):
     room.refresh()
     (room.store / "manifest.json").write_text(text)
     assert room.attack("report", room.store).code == 2
@@ -245,7 +243,7 @@ def test_json_that_asks_for_trouble_is_refused(text: str, room: Room) -> None:
 
 @drawn
 @given(data=st.data())
-def test_random_bytes_in_a_shard_are_named(data: st.DataObject, room: Room) -> None:
+def test_random_bytes_in_a_shard_are_named(data, room):
     room.refresh()
     table = data.draw(st.sampled_from([RUNS, "calls", "facts", "views"]))
     file = Store(room.store).path(table, SAVED)
@@ -273,7 +271,7 @@ TYPES = [pa.int32(), pa.float32(), pa.binary(), pa.large_string(), pa.bool_(), p
 
 @drawn
 @given(data=st.data())
-def test_a_column_of_another_type_is_refused(data: st.DataObject, room: Room) -> None:
+def test_a_column_of_another_type_is_refused(data, room):
     room.refresh()
     table = data.draw(st.sampled_from([RUNS, "calls", "facts", "views"]))
     file = Store(room.store).path(table, SAVED)
@@ -289,7 +287,7 @@ def test_a_column_of_another_type_is_refused(data: st.DataObject, room: Room) ->
 
 
 @pytest.mark.parametrize("count", [-1, 3, 10**6, 10**15, 2**62])
-def test_rows_that_are_not_there_are_not_counted(count: int, room: Room) -> None:
+def test_rows_that_are_not_there_are_not_counted(count, room):
     """Who believed the table of runs would make a list of so many."""
     room.refresh()
     file = Store(room.store).path(RUNS, SAVED)
@@ -308,14 +306,14 @@ DIGEST = f"{'0' * 64}  runs/{SAVED}.parquet\n"
 
 @pytest.mark.parametrize("text", ["", "x", DIGEST, DIGEST[:-1], DIGEST * 2, DIGEST * 10_000,
                                   DIGEST.replace("runs", "../etc"), "\N{ROCKET}"])  # fmt: skip
-def test_digests_that_are_none_are_refused(text: str, room: Room) -> None:
+def test_digests_that_are_none_are_refused(text, room):
     room.refresh()
     Store(room.store).digests_of(SAVED).parent.mkdir()
     Store(room.store).digests_of(SAVED).write_text(text, "utf-8")
     assert room.attack("report", room.store).code == 2
 
 
-def test_rows_beyond_what_a_file_could_hold_are_refused(room: Room) -> None:
+def test_rows_beyond_what_a_file_could_hold_are_refused(room):
     """A few kilobytes that would fill the memory."""
     room.refresh()
     file = Store(room.store).path(RUNS, SAVED)
@@ -327,7 +325,7 @@ def test_rows_beyond_what_a_file_could_hold_are_refused(room: Room) -> None:
         Results.load(room.store)
 
 
-def test_texts_beyond_what_a_file_could_hold_are_refused(room: Room) -> None:
+def test_texts_beyond_what_a_file_could_hold_are_refused(room):
     """One long text in a dictionary, and 2,000 rows that are made of it."""
     room.refresh()
     file = Store(room.store).path(RUNS, SAVED)
@@ -342,9 +340,7 @@ bytes of text\
 """)
 
 
-def test_pages_with_more_rows_than_the_file_says_are_refused(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_with_more_rows_than_the_file_says_are_refused(room, monkeypatch):
     room.refresh()
     monkeypatch.setattr(parquet, "_counts", lambda *_: [1])
     assert refusal(InputError, lambda: Results.load(room.store)) == snapshot(
@@ -352,7 +348,7 @@ def test_pages_with_more_rows_than_the_file_says_are_refused(
     )
 
 
-def test_a_file_that_breaks_the_database_breaks_no_other(room: Room) -> None:
+def test_a_file_that_breaks_the_database_breaks_no_other(room):
     """After an internal error DuckDB answers nothing more; the next who asks gets another one."""
     room.refresh()
     Results.load(room.store)
@@ -363,7 +359,7 @@ def test_a_file_that_breaks_the_database_breaks_no_other(room: Room) -> None:
     assert len(Results.load(room.store).runs) == 4
 
 
-def test_one_damaged_shard_of_many_is_named(room: Room) -> None:
+def test_one_damaged_shard_of_many_is_named(room):
     store = Store(room.refresh())
     for shard in ("0" * 16, "1" * 16, "2" * 16):
         for table in (RUNS, "calls", "facts", "views"):
@@ -377,7 +373,7 @@ def test_one_damaged_shard_of_many_is_named(room: Room) -> None:
 
 @drawn
 @given(data=st.data())
-def test_texts_and_figures_of_runs_are_data(data: st.DataObject, room: Room) -> None:
+def test_texts_and_figures_of_runs_are_data(data, room):
     room.refresh()
     made = results()
     texts = st.sampled_from([p for p in PAYLOADS if p.isprintable() or "\n" in p])
@@ -402,7 +398,7 @@ def test_texts_and_figures_of_runs_are_data(data: st.DataObject, room: Room) -> 
 
 @drawn
 @given(data=st.data())
-def test_a_baseline_of_a_stranger_is_data(data: st.DataObject, room: Room) -> None:
+def test_a_baseline_of_a_stranger_is_data(data, room):
     room.refresh()
     file = room.folder / "theirs.json"
     assert room.call("baseline", room.store, "-o", file).code == 0
@@ -420,7 +416,7 @@ LINKS = ["manifest.json", "runs", "calls", f"runs/{SAVED}.parquet", f"calls/{SAV
 
 
 @pytest.mark.parametrize("where", LINKS)
-def test_a_link_in_a_store_leads_nowhere(where: str, room: Room) -> None:
+def test_a_link_in_a_store_leads_nowhere(where, room):
     room.refresh()
     other = room.folder / "other"
     shutil.copytree(room.whole, other)
@@ -436,7 +432,7 @@ def test_a_link_in_a_store_leads_nowhere(where: str, room: Room) -> None:
 
 
 @pytest.mark.parametrize("where", ["runs", "calls", "digests", ".counts", ".lock"])
-def test_nothing_is_written_or_removed_through_a_link(where: str, room: Room) -> None:
+def test_nothing_is_written_or_removed_through_a_link(where, room):
     room.refresh()
     other = room.folder / "other"
     other.mkdir()
@@ -458,7 +454,7 @@ def test_nothing_is_written_or_removed_through_a_link(where: str, room: Room) ->
         assert content(other) == before
 
 
-def test_a_file_that_is_begun_is_not_written_through_a_link(room: Room) -> None:
+def test_a_file_that_is_begun_is_not_written_through_a_link(room):
     (room.folder / "mine").write_text("mine")
     (room.folder / ".store").mkdir()
     room.refresh()
@@ -468,7 +464,7 @@ def test_a_file_that_is_begun_is_not_written_through_a_link(room: Room) -> None:
     assert (room.folder / "mine").read_text() == "mine"
 
 
-def test_a_pipe_is_not_waited_for(room: Room) -> None:
+def test_a_pipe_is_not_waited_for(room):
     room.refresh()
     (room.store / "manifest.json").unlink()
     os.mkfifo(room.store / "manifest.json")
@@ -490,9 +486,7 @@ NAMES = st.one_of(
 
 @drawn
 @given(names=st.lists(NAMES, min_size=1, max_size=3), column=st.sampled_from(list(HEAD)))
-def test_no_name_of_a_folder_changes_a_figure(
-    names: list[str], column: str, whole: Path, tmp_path_factory: Any
-) -> None:
+def test_no_name_of_a_folder_changes_a_figure(names, column, whole, tmp_path_factory):
     """Nor does a folder beside it whose name it would match, were it a pattern."""
     root = tmp_path_factory.mktemp("names")
     folder = root.joinpath(*names)
@@ -509,7 +503,7 @@ def test_no_name_of_a_folder_changes_a_figure(
     shutil.rmtree(root)
 
 
-def test_files_of_other_names_are_no_shards(room: Room) -> None:
+def test_files_of_other_names_are_no_shards(room):
     store = Store(room.refresh())
     for name in ("mine", "A" * 16, "0" * 15, "0" * 17, "x'; --", f"{'0' * 16}\n"):
         shutil.copy(store.path(RUNS, SAVED), store.folder / RUNS / f"{name}.parquet")
@@ -526,7 +520,7 @@ OWN = ["runs/a.parquet", f"runs/{'0' * 16}.parquet", f"runs/{SAVED}.parquet", "c
 
 @given(files=st.lists(st.sampled_from(OWN), min_size=1, unique=True))
 @drawn
-def test_a_folder_of_others_is_refused_and_stays_as_it_is(files: list[str], room: Room) -> None:
+def test_a_folder_of_others_is_refused_and_stays_as_it_is(files, room):
     """By saving, by joining and by running, from Python and from the command line."""
     from compactlab import api
 
@@ -554,9 +548,7 @@ def test_a_folder_of_others_is_refused_and_stays_as_it_is(files: list[str], room
     assert content(mine) == before
 
 
-def test_a_store_that_vanishes_in_the_middle_stops_the_run(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_vanishes_in_the_middle_stops_the_run(room, monkeypatch):
     out = room.folder / "out"
     put = Store.put
 

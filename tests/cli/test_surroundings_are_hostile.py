@@ -1,14 +1,12 @@
 """Whatever the machine, the folder and the environment are like: a result, or exit code 2."""
 
-from __future__ import annotations
-
 import errno
 import os
 import resource
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,7 +16,7 @@ import pytest
 from compactlab.cli.group import cli
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.store import parquet
-from tests.cli.conftest import TINY, Outcome
+from tests.cli.conftest import TINY
 
 ROOT = str(Path(__file__).resolve().parents[2])
 RUN = ("run", "--conversations", TINY, "--strategies", "keep_all", "--jobs", "1")
@@ -62,9 +60,7 @@ VARIABLES = {
 
 
 @pytest.mark.parametrize("name", VARIABLES)
-def test_charts_are_drawn_whatever_the_environment_says(
-    name: str, store: Path, tmp_path: Path
-) -> None:
+def test_charts_are_drawn_whatever_the_environment_says(name, store, tmp_path):
     file = tmp_path / "bytes"
     file.write_bytes(b"\xff")
     told = {key: value.format(bytes=file) for key, value in VARIABLES[name].items()}
@@ -76,7 +72,7 @@ def test_charts_are_drawn_whatever_the_environment_says(
 @pytest.mark.parametrize(
     "content", [b"\xff", b"backend: nonsense\n", b"svg.hashsalt: 1\nfigure.dpi: 9"]
 )
-def test_what_a_checkout_wants_drawn_is_not_asked(content: bytes, store: Path) -> None:
+def test_what_a_checkout_wants_drawn_is_not_asked(content, store):
     assert started(*DRAWN, store, "--charts", "charts")[0] == 0
     Path("matplotlibrc").write_bytes(content)
     assert started(*DRAWN, store, "--charts", "again")[0] == 0
@@ -90,7 +86,7 @@ def test_what_a_checkout_wants_drawn_is_not_asked(content: bytes, store: Path) -
 
 
 @pytest.mark.parametrize("megabytes", [200, 300, 500, 700])
-def test_too_little_memory_is_said(megabytes: int) -> None:
+def test_too_little_memory_is_said(megabytes):
     if sys.platform != "linux":
         pytest.skip("no such limit here")
     code, said = started(*RUN, limit=megabytes * 2**20)
@@ -98,9 +94,7 @@ def test_too_little_memory_is_said(megabytes: int) -> None:
 
 
 @pytest.mark.parametrize("fault", [MemoryError(), RuntimeError("can't start new thread")])
-def test_any_command_says_that_memory_lacks(
-    fault: Exception, monkeypatch: pytest.MonkeyPatch, compactlab: Callable[..., Outcome]
-) -> None:
+def test_any_command_says_that_memory_lacks(fault, monkeypatch, compactlab):
     def fail(*_: object, **__: object) -> None:
         raise fault
 
@@ -126,9 +120,7 @@ def vanished(prefix: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("made", [full, vanished])
-def test_a_full_folder_for_what_is_temporary_is_named(
-    made: Callable[..., object], monkeypatch: pytest.MonkeyPatch, compactlab: Callable[..., Outcome]
-) -> None:
+def test_a_full_folder_for_what_is_temporary_is_named(made, monkeypatch, compactlab):
     monkeypatch.setattr(parquet, "TemporaryDirectory", made)
     done = compactlab(*RUN)
     assert done.code == 2
@@ -138,7 +130,7 @@ def test_a_full_folder_for_what_is_temporary_is_named(
 @pytest.mark.slow
 @pytest.mark.parametrize("size", ["4k", "20k"])
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_a_temporary_file_system_may_be_full(size: str, jobs: int, tmp_path: Path) -> None:
+def test_a_temporary_file_system_may_be_full(size, jobs, tmp_path):
     small = tmp_path / "small"
     small.mkdir()
     mount = f'mount -t tmpfs -o size={size} tmpfs {small} && exec "$@"'
@@ -152,9 +144,7 @@ def test_a_temporary_file_system_may_be_full(size: str, jobs: int, tmp_path: Pat
 
 
 @pytest.mark.parametrize("seconds", ["inf", "nan", "-inf", "1e300", "0", "-1"])
-def test_nothing_is_waited_for_without_end(
-    seconds: str, compactlab: Callable[..., Outcome], tmp_path: Path
-) -> None:
+def test_nothing_is_waited_for_without_end(seconds, compactlab, tmp_path):
     assert compactlab(*RUN, "--timeout", seconds).code == 2
     assert compactlab("check-program", "true", "--timeout", seconds).code == 2
     assert compactlab("tune", TINY, "--timeout", seconds).code == 2
@@ -180,12 +170,8 @@ COMMANDS = {
 @pytest.mark.parametrize("fault", [KeyError("tokens"), TypeError("no text"), AssertionError()])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_fault_of_a_reader_names_file_line_and_reader(
-    command: str,
-    fault: Exception,
-    chat: Callable[[Path], Path],
-    monkeypatch: pytest.MonkeyPatch,
-    compactlab: Callable[..., Outcome],
-) -> None:
+    command, fault, chat, monkeypatch, compactlab
+):
     log = chat(Path("log.jsonl"))
     reader = transcripts.format_of(log)
     assert reader is not None

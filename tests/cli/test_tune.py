@@ -1,7 +1,5 @@
 """`compactlab tune`: at what size to compact, as somebody asks it who has just installed it."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Ways of a new user, in a clean folder: each a short story."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -49,7 +47,7 @@ def costs(runs: pd.DataFrame) -> dict[tuple[str, str, int], float]:
     return dict(zip(key, runs["cost_usd"], strict=True))
 
 
-def test_a_researcher_has_the_same_figures_as_table_json_and_frame(types: Types) -> None:
+def test_a_researcher_has_the_same_figures_as_table_json_and_frame(types):
     printed = json.loads(types("run", *SMALL, *AGENTS, "--seeds", 2, "--format", "json").out)
     results = package.Results.load("compactlab-out")
     frame = results.frame()
@@ -71,7 +69,7 @@ def test_a_researcher_has_the_same_figures_as_table_json_and_frame(types: Types)
     assert len(repr(results)) < 100
 
 
-def test_a_researcher_sweeps_windows_and_has_a_chart_for_a_paper(types: Types) -> None:
+def test_a_researcher_sweeps_windows_and_has_a_chart_for_a_paper(types):
     types("run", *SMALL, "--window", 32_000, *AGENTS)
     frame = package.Results.load("compactlab-out").frame()
     under = {(label, window) for label in AGENTS[1::2] for window in (24_000, 32_000)}
@@ -83,7 +81,7 @@ def test_a_researcher_sweeps_windows_and_has_a_chart_for_a_paper(types: Types) -
     assert all(chart.startswith(b"%PDF") for chart in charts)
 
 
-def test_an_author_audits_replays_explains_tunes_and_scores_two_sessions(types: Types) -> None:
+def test_an_author_audits_replays_explains_tunes_and_scores_two_sessions(types):
     logs = Path.home() / ".claude" / "projects" / "-home-me-door"
     claude_code(logs / "monday.jsonl")
     claude_code(logs / "tuesday.jsonl", CALM)
@@ -109,7 +107,7 @@ def test_an_author_audits_replays_explains_tunes_and_scores_two_sessions(types: 
     assert json.loads(scored)["tokens_after"] < json.loads(scored)["tokens_before"]
 
 
-def test_a_gate_passes_finds_a_change_and_says_what_it_cannot_judge(types: Types) -> None:
+def test_a_gate_passes_finds_a_change_and_says_what_it_cannot_judge(types):
     types("new", "experiment")
     file = Path("experiment.toml")
     assert "[rules]" in file.read_text("utf-8")
@@ -131,9 +129,7 @@ def test_a_gate_passes_finds_a_change_and_says_what_it_cannot_judge(types: Types
     types("gate", "other", "--rules", file, code=2)
 
 
-def test_a_design_review_gets_one_page_of_agents_over_conversations(
-    types: Types, drawn: None
-) -> None:
+def test_a_design_review_gets_one_page_of_agents_over_conversations(types, drawn):
     more = ("--conversations", "research_assistant(turns=2, tokens=2000)", "--metrics", "cost_usd")
     types("run", *SMALL, *more, *AGENTS)
     page = Path("compactlab-out", "report.html").read_text("utf-8")
@@ -209,7 +205,7 @@ class Trimmed(compactlab.Strategy):
 
 
 @pytest.mark.slow
-def test_ones_own_strategy_and_a_frameworks_are_rows_of_a_table(user: User) -> None:
+def test_ones_own_strategy_and_a_frameworks_are_rows_of_a_table(user):
     new = user.types("new", "strategy", "few_turns")
     assert new.code == 0, new.said
     assert "compactlab run" in new.out
@@ -229,7 +225,7 @@ def test_ones_own_strategy_and_a_frameworks_are_rows_of_a_table(user: User) -> N
 
 
 @pytest.mark.slow
-def test_a_gate_of_the_action_is_red(tmp_path: Path) -> None:
+def test_a_gate_of_the_action_is_red(tmp_path):
     runner = Runner(tmp_path)
     (runner.work / "experiment.toml").write_text(EXPERIMENT)
     user = User.__new__(User)

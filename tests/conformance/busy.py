@@ -1,7 +1,5 @@
 """A session in which every mechanism has something to do, replayed under a strategy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import cache
 

@@ -1,7 +1,5 @@
 """Functions of the vectors that nothing here answers, and why."""
 
-from __future__ import annotations
-
 NOT_BUILT = {
     "extractOpaqueIdentifiers": (
         "that of 2026.3.13, whose check was off by default; of 2026.9.6 it is built, with vectors "

@@ -1,7 +1,5 @@
 """Numbers of the originals' configurations, brought to what a field of ours accepts."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

@@ -4,8 +4,6 @@ What the originals hold as system messages in the history has no place among our
 rule asks for it, it is a message of the origin "system".
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any

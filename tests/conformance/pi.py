@@ -1,7 +1,5 @@
 """Messages of pi and OpenClaw as this project's types, and back: conversion, no rules."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Write what cliffcompaction answers to drawn chats; it must be installed."""
 
-from __future__ import annotations
-
 import json
 import random
 from importlib.metadata import version

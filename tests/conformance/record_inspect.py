@@ -1,7 +1,5 @@
 """Write what inspect-ai's edit and trim answer to drawn chats; it must be installed."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import random

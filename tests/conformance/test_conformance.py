@@ -6,8 +6,6 @@ goes over all of its cases and names those that differ; a case that is excluded,
 function is not built here, is one that is skipped and says so.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -19,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from tests.conformance.answers import Answer, Excluded, answers, excluded
+from tests.conformance.answers import answers, excluded
 from tests.conformance.not_built import NOT_BUILT
 from tests.conformance.vectors import Case, differences, function_of, read
 from tests.conftest import SHARED
@@ -51,7 +49,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("unanswered", [f for f in asked if f not in ANSWERS])
 
 
-def test_same_answer(vectors: Path) -> None:
+def test_same_answer(vectors):
     """Of every case of a file; all that differ are named."""
     wrong = [f"{case.name}: {text}" for case in read(vectors) for text in wrongs(case)]
     assert not wrong, "\n".join(wrong)
@@ -67,7 +65,7 @@ def wrongs(case: Case) -> list[str]:
 
 
 @pytest.mark.parametrize("each", [e for e in EXCLUDED if not e.field], ids=attrgetter("function"))
-def test_a_case_that_is_not_compared(each: Excluded) -> None:
+def test_a_case_that_is_not_compared(each):
     pytest.skip(f"{each.function}, {each.case}: {each.why}")
 
 
@@ -75,17 +73,17 @@ def _about(difference: str, field: str) -> bool:
     return fnmatchcase(difference.partition(" ")[0], field.replace("[", "[[]"))
 
 
-def test_function_is_not_built_here(unanswered: str) -> None:
+def test_function_is_not_built_here(unanswered):
     why = NOT_BUILT.get(unanswered, "not known here")
     pytest.skip(f"no function here answers {unanswered}: {why}")
 
 
-def test_what_is_listed_as_not_built_is_not_answered() -> None:
+def test_what_is_listed_as_not_built_is_not_answered():
     assert not NOT_BUILT.keys() & ANSWERS.keys()
 
 
 @pytest.mark.parametrize("answer", ANSWERS.values(), ids=lambda answer: answer.function)
-def test_a_strategy_calls_the_very_function_that_is_compared(answer: Answer) -> None:
+def test_a_strategy_calls_the_very_function_that_is_compared(answer):
     """So that no second implementation grows for the tests alone."""
     assert answer.calls, "an answer must say which function of the package gives it"
     uncalled = {function.__code__: function.__qualname__ for function in answer.calls}
@@ -108,7 +106,7 @@ class AllCalled(BaseException):
     """Ends a run that has shown what it should; no strategy is to be blamed for it."""
 
 
-def test_the_answer_comes_from_the_package_alone() -> None:
+def test_the_answer_comes_from_the_package_alone():
     for answer in ANSWERS.values():
         assert all(function.__module__.startswith("compactlab.") for function in answer.calls)
 
@@ -117,5 +115,5 @@ def unused() -> Iterator[str]:
     return (f"{each.function} {each.case} {each.field}" for each in EXCLUDED if not each.why)
 
 
-def test_every_exclusion_has_its_reason() -> None:
+def test_every_exclusion_has_its_reason():
     assert not list(unused())

@@ -5,8 +5,6 @@ else it holds (`conversations`, `sessions`, `settings`) is shared by its cases. 
 for what is long or what JSON cannot say; those of inputs are expanded, those of outputs compared.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

@@ -1,7 +1,5 @@
 """The bars of the cache model: what they measure, and that none is missed where sessions are."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,7 @@ def made_up(folder: Path, write: Callable[..., Path], client: str) -> list[Any]:
     return [*bars.held_out([each for each in audits if each[2].client == client])]
 
 
-def test_made_up_sessions_are_measured_as_on_paper(tmp_path: Path) -> None:
+def test_made_up_sessions_are_measured_as_on_paper(tmp_path):
     held = made_up(tmp_path, claude_code, "claude-code")
     found = {bar.name: bar for bar in bars.bars(held)}
     # Three of four sessions are right to the token; the other's last call lost 42,400 tokens.
@@ -37,14 +35,14 @@ def test_made_up_sessions_are_measured_as_on_paper(tmp_path: Path) -> None:
     assert not any(bar.met is False for bar in found.values())  # four sessions judge nothing
 
 
-def test_what_is_fitted_has_not_seen_the_repository(tmp_path: Path) -> None:
+def test_what_is_fitted_has_not_seen_the_repository(tmp_path):
     """One repository has a loss: only the other one's bills have a chance of it."""
     held = made_up(tmp_path, claude_code, "claude-code")
     more = {(each.repository, each.bill.expected > each.bill.rules) for each in held}
     assert more == {("one", False), ("other", True)}
 
 
-def test_of_one_repository_a_session_is_left_out(tmp_path: Path) -> None:
+def test_of_one_repository_a_session_is_left_out(tmp_path):
     (tmp_path / "only").mkdir()
     codex(tmp_path / "only" / "calm.jsonl")
     codex(tmp_path / "only" / "idle.jsonl", IDLE)
@@ -67,14 +65,12 @@ def test_of_one_repository_a_session_is_left_out(tmp_path: Path) -> None:
         ((0.97, None, 40, 0.85, 0.95), False),
     ],
 )
-def test_a_bar_is_judged_by_its_limits_and_by_thirty_cases(
-    figures: tuple[Any, ...], met: bool | None
-) -> None:
+def test_a_bar_is_judged_by_its_limits_and_by_thirty_cases(figures, met):
     assert bars.Bar("bar", *figures).met is met
 
 
 @pytest.mark.slow
-def test_of_the_recorded_sessions_these_bars_are_missed_and_no_others(shared: Path) -> None:
+def test_of_the_recorded_sessions_these_bars_are_missed_and_no_others(shared):
     """docs/validation.md tells which, and why."""
     audits = bars.audits_of([shared / "recorded", shared / "recorded-more"])
     missed = set()

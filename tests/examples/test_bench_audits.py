@@ -1,7 +1,5 @@
 """The audit beside other tools: whole processes over the same transcripts. Nothing is installed."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,9 +25,7 @@ def bench(root: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ModuleType]:
     sys.modules.pop("bench_audits")
 
 
-def test_what_cannot_be_had_is_named_and_the_others_are_measured(
-    bench: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_cannot_be_had_is_named_and_the_others_are_measured(bench, tmp_path, capsys):
     claude_code(tmp_path / "calm.jsonl", CALM)
     assert bench.main([str(tmp_path)]) == 0
     out = capsys.readouterr().out
@@ -39,7 +35,7 @@ def test_what_cannot_be_had_is_named_and_the_others_are_measured(
     assert len(rows) == 2
 
 
-def test_a_tool_that_fails_is_no_measurement(bench: ModuleType, tmp_path: Path) -> None:
+def test_a_tool_that_fails_is_no_measurement(bench, tmp_path):
     failing = bench.Command("broken", [sys.executable, "-c", "raise SystemExit(3)"], "")
     with pytest.raises(RuntimeError, match="broken failed"):
         bench.seconds(failing, tmp_path)

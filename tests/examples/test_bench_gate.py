@@ -1,7 +1,5 @@
 """The gate of speed: wide on time, exact on counters, and never a pass by default."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -61,7 +59,7 @@ def bench(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Any:
     ],
     ids=["the same", "just under three times", "a slow machine", "a fast machine"],
 )
-def test_what_is_as_fast_as_it_was_holds(bench: Any, found: Any, ratio: str) -> None:
+def test_what_is_as_fast_as_it_was_holds(bench, found, ratio):
     code, said = bench("hold", found)
     assert code == 0, said
     assert f"{ratio}\n" in said
@@ -73,7 +71,7 @@ def test_what_is_as_fast_as_it_was_holds(bench: Any, found: Any, ratio: str) -> 
     [run(replay=0.1201), run(calibration=0.005, replay=0.0601)],
     ids=["just over three times", "as fast as it was, on a machine of twice the speed"],
 )
-def test_a_planted_slow_down_is_caught(bench: Any, found: Any) -> None:
+def test_a_planted_slow_down_is_caught(bench, found):
     code, said = bench("hold", found)
     assert code == 1
     line = next(line for line in said.splitlines() if line.startswith(REPLAY))
@@ -81,7 +79,7 @@ def test_a_planted_slow_down_is_caught(bench: Any, found: Any) -> None:
     assert "1 of 2 benchmarks hold" in said
 
 
-def test_a_planted_change_of_a_counter_is_caught_however_small(bench: Any) -> None:
+def test_a_planted_change_of_a_counter_is_caught_however_small(bench):
     code, said = bench("hold", run(cache_miss_tokens=80_001))
     assert code == 1
     assert f"{REPLAY} " in said
@@ -94,7 +92,7 @@ as long; compactions 0 → 1; views none → 2\
 """)
 
 
-def test_what_is_only_in_one_of_the_two_is_no_pass(bench: Any) -> None:
+def test_what_is_only_in_one_of_the_two_is_no_pass(bench):
     lacking = run()
     del lacking["benchmarks"][1]
     code, said = bench("hold", lacking)
@@ -124,18 +122,18 @@ def test_what_is_only_in_one_of_the_two_is_no_pass(bench: Any) -> None:
     ],
     ids=["nothing", "list", "number", "empty", "of something else", "without a calibration"],
 )
-def test_what_is_no_run_cannot_be_judged(bench: Any, found: str) -> None:
+def test_what_is_no_run_cannot_be_judged(bench, found):
     code, said = bench("hold", found)
     assert (code, said.startswith("bench: run.json ")) == (2, True), said
 
 
-def test_without_a_stored_run_nothing_can_be_judged(bench: Any) -> None:
+def test_without_a_stored_run_nothing_can_be_judged(bench):
     code, said = bench("hold", run(), "gone.json")
     assert code == 2
     assert "gone.json" in said
 
 
-def test_the_stored_run_says_nothing_of_who_made_it(bench: Any, tmp_path: Path) -> None:
+def test_the_stored_run_says_nothing_of_who_made_it(bench, tmp_path):
     text = (tmp_path / "stored.json").read_text("utf-8")
     assert json.loads(text) == {
         CALIBRATION: {"ms": 10.0, "counters": {"result": 7}},
@@ -144,7 +142,7 @@ def test_the_stored_run_says_nothing_of_who_made_it(bench: Any, tmp_path: Path) 
     assert len(text.splitlines()) == 4
 
 
-def test_the_one_in_the_repository_is_whole(root: Path) -> None:
+def test_the_one_in_the_repository_is_whole(root):
     found = gate.of_store(gate.STORED)
     names = {name.partition("::")[0] for name in found}
     files = (root / "tests" / "benchmarks").glob("test_*.py")

@@ -1,7 +1,5 @@
 """Beside other tools: all get the same messages, and ratios are what timings say. No network."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
@@ -37,9 +35,7 @@ def content(folder: Path, name: str) -> Any:
     return json.loads((folder / name).read_text("utf-8"))
 
 
-def test_every_tool_gets_what_the_conversation_says(
-    session: compactlab.Conversation, folder: Path
-) -> None:
+def test_every_tool_gets_what_the_conversation_says(session, folder):
     said = [{"role": each.role, "content": each.text} for each in session.messages]
     lines = (folder / "transcript.jsonl").read_text("utf-8").splitlines()
     assert content(folder, "messages.json")["messages"] == said
@@ -48,18 +44,14 @@ def test_every_tool_gets_what_the_conversation_says(
     assert (own.events, own.facts, own.needs) == (session.events, session.facts, session.needs)
 
 
-def test_a_call_is_before_each_answer_and_nowhere_else(
-    session: compactlab.Conversation, folder: Path
-) -> None:
+def test_a_call_is_before_each_answer_and_nowhere_else(session, folder):
     script = content(folder, "messages.json")
     answers = [script["messages"][at] for at in script["calls"]]
     assert [each["content"] for each in answers] == [each.text for each in session.calls]
     assert {each["role"] for each in answers} == {"assistant"}
 
 
-def test_canaries_are_facts_that_the_messages_state(
-    session: compactlab.Conversation, folder: Path
-) -> None:
+def test_canaries_are_facts_that_the_messages_state(session, folder):
     canaries = content(folder, "canaries.json")
     text = "\n".join(each.text for each in session.messages)
     facts = {fact.id: fact for fact in session.facts}
@@ -70,17 +62,13 @@ def test_canaries_are_facts_that_the_messages_state(
         assert value in text
 
 
-def test_the_same_size_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+def test_the_same_size_gives_the_same_bytes(folder, tmp_path):
     bench.write(bench.session(60), tmp_path)
     for file in sorted(folder.iterdir()):
         assert (tmp_path / file.name).read_bytes() == file.read_bytes()
 
 
-def test_compactlab_goes_through_every_call(
-    session: compactlab.Conversation,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_compactlab_goes_through_every_call(session, folder, monkeypatch):
     import with_compactlab
 
     monkeypatch.setattr(stopwatch, "TIMES", 1)
@@ -89,11 +77,7 @@ def test_compactlab_goes_through_every_call(
     assert [each["calls"] for each in found] == [len(session.calls) * runs for runs in (1, 1, 2)]
 
 
-def test_compactlab_is_timed_warm_its_tokens_are_counted_before(
-    session: compactlab.Conversation,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_compactlab_is_timed_warm_its_tokens_are_counted_before(session, folder, monkeypatch):
     import with_compactlab
 
     texts = {part.text for each in session.messages for part in each.parts if part.text}
@@ -117,7 +101,7 @@ def test_compactlab_is_timed_warm_its_tokens_are_counted_before(
     assert not texts.intersection(asked)
 
 
-def test_what_is_timed_is_made_anew_for_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_timed_is_made_anew_for_each_run(monkeypatch):
     # To look through the memory of a process that runs tests takes half a second each time.
     monkeypatch.setattr(stopwatch.gc, "collect", lambda: 0)
     made: list[list[int]] = []
@@ -135,7 +119,7 @@ def test_what_is_timed_is_made_anew_for_each_run(monkeypatch: pytest.MonkeyPatch
     assert (found["calls"], found["runs"]) == (7, stopwatch.TIMES)
 
 
-def test_what_an_adapter_tells_last_becomes_rows(root: Path, tmp_path: Path) -> None:
+def test_what_an_adapter_tells_last_becomes_rows(root, tmp_path):
     told = [
         {"strategy": name, "ran": "it", "calls": 3, "seconds": 0.5, "runs": 1, "python": "3.12.1"}
         for name in ("keep_all", "sliding_window")
@@ -170,7 +154,7 @@ def rows() -> list[Any]:
     ]
 
 
-def test_the_best_of_the_others_is_what_counts(rows: list[Any]) -> None:
+def test_the_best_of_the_others_is_what_counts(rows):
     kept, slid = bench.ratios(rows)
     assert (kept.strategy, kept.best, kept.met) == ("keep_all", "quick", True)
     assert kept.ratio == pytest.approx(10)
@@ -178,7 +162,7 @@ def test_the_best_of_the_others_is_what_counts(rows: list[Any]) -> None:
     assert slid.ratio == pytest.approx(2.5)
 
 
-def test_for_both_strategies_a_tool_needs_the_sum(rows: list[Any]) -> None:
+def test_for_both_strategies_a_tool_needs_the_sum(rows):
     ours, quick = bench.together(rows)
     assert (ours.tool, ours.calls, ours.seconds) == ("compactlab", 200, pytest.approx(0.3))
     assert (quick.tool, quick.calls, quick.seconds) == ("quick", 200, pytest.approx(1.5))
@@ -186,12 +170,12 @@ def test_for_both_strategies_a_tool_needs_the_sum(rows: list[Any]) -> None:
     assert both.ratio == pytest.approx(5)
 
 
-def test_sessions_of_other_sizes_are_not_mixed(rows: list[Any]) -> None:
+def test_sessions_of_other_sizes_are_not_mixed(rows):
     larger = replace(rows[3], messages=1_837, seconds=0.001)
     assert list(bench.ratios([*rows, larger])) == list(bench.ratios(rows))
 
 
-def test_the_table_has_a_ratio_for_whatever_can_be_compared(rows: list[Any]) -> None:
+def test_the_table_has_a_ratio_for_whatever_can_be_compared(rows):
     lines = "\n".join(bench.table(rows)).splitlines()
     told = [line.removesuffix("a replay").split() for line in lines if line.endswith("a replay")]
     assert [(line[0], *line[5:]) for line in told] == [
@@ -209,7 +193,7 @@ def test_the_table_has_a_ratio_for_whatever_can_be_compared(rows: list[Any]) -> 
     ]
 
 
-def test_the_verdict_names_what_is_missed(rows: list[Any]) -> None:
+def test_the_verdict_names_what_is_missed(rows):
     kept, slid, whole = bench.verdict(list(bench.ratios(rows)))
     assert kept.split()[0] == "met"
     assert slid.split()[0] == "MISSED"
@@ -222,19 +206,12 @@ def test_the_verdict_names_what_is_missed(rows: list[Any]) -> None:
 
 
 @pytest.mark.parametrize(("share", "code"), [(6, 0), (2, 1), (0, 1)])
-def test_the_exit_code_says_whether_anything_could_be_compared(
-    rows: list[Any], share: int, code: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_exit_code_says_whether_anything_could_be_compared(rows, share, code, monkeypatch):
     monkeypatch.setattr(bench, "compare", lambda sizes: (rows[:share], {}))
     assert bench.main([]) == code
 
 
-def test_what_could_not_be_measured_is_told_with_its_reason(
-    rows: list[Any],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_could_not_be_measured_is_told_with_its_reason(rows, tmp_path, monkeypatch, capsys):
     missing = {"gone": "cannot be installed: no such version"}
     monkeypatch.setattr(bench, "compare", lambda sizes: (rows, missing))
     bench.main(["--json", str(tmp_path / "figures.json")])
@@ -247,18 +224,18 @@ def test_what_could_not_be_measured_is_told_with_its_reason(
     assert figures["not_measured"] == missing
 
 
-def test_a_tool_without_its_python_is_named(tmp_path: Path) -> None:
+def test_a_tool_without_its_python_is_named(tmp_path):
     tool = replace(bench.TOOLS[0], minors=(98, 99))
     with pytest.raises(bench.InstallError, match=r"needs Python 3\.98, 3\.99"):
         bench.ready(tool, tmp_path)
 
 
-def test_an_adapter_that_fails_says_why(folder: Path) -> None:
+def test_an_adapter_that_fails_says_why(folder):
     with pytest.raises(RuntimeError, match="ModuleNotFoundError"):
         bench.measured(bench.TOOLS[1], Path(sys.executable), folder, 60)
 
 
-def test_all_that_is_installed_is_pinned() -> None:
+def test_all_that_is_installed_is_pinned():
     for tool in bench.TOOLS:
         assert tool.pins[0].startswith(f"{tool.name}==")
         assert all(re.fullmatch(r"[\w-]+==[\d.]+", pin) for pin in tool.pins)

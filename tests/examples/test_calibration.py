@@ -1,7 +1,5 @@
 """The fit of `calibrated`: what recorded summaries kept is read right, and planted rates return."""
 
-from __future__ import annotations
-
 import math
 import re
 from dataclasses import replace
@@ -51,7 +49,7 @@ def planted(seed: int, facts: int = 3000) -> tuple[Observation, ...]:
     return tuple(made)
 
 
-def test_planted_coefficients_come_back() -> None:
+def test_planted_coefficients_come_back():
     found = fit([replace(plain(), facts=planted(1, 12_000))])
     difference = found["entity"] - found["tool_detail"]
     assert difference == pytest.approx(PLANTED["entity"], abs=0.15)
@@ -60,7 +58,7 @@ def test_planted_coefficients_come_back() -> None:
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
-def test_an_intercept_alone_is_the_share(hits: list[bool]) -> None:
+def test_an_intercept_alone_is_the_share(hits):
     found = logistic(np.ones((len(hits), 1)), np.array(hits, np.float64))
     share = sum(hits) / len(hits)
     if 0 < share < 1:
@@ -69,7 +67,7 @@ def test_an_intercept_alone_is_the_share(hits: list[bool]) -> None:
         assert np.isfinite(found).all()
 
 
-def test_chances_that_are_left_out_are_right_on_average() -> None:
+def test_chances_that_are_left_out_are_right_on_average():
     parts = [replace(plain(f"s{n}"), facts=planted(n)) for n in range(4)]
     trials = left_out(parts, lambda summary: summary.session)
     assert trials is not None
@@ -79,7 +77,7 @@ def test_chances_that_are_left_out_are_right_on_average() -> None:
         assert trial.auc > 0.6
 
 
-def test_what_is_left_out_has_no_say() -> None:
+def test_what_is_left_out_has_no_say():
     """Where one session keeps all and the other nothing, each is thought to be as the other."""
     kept, lost = (
         tuple(each._replace(kept=is_kept) for each in planted(3, 50)) for is_kept in (True, False)
@@ -90,13 +88,13 @@ def test_what_is_left_out_has_no_say() -> None:
     assert [trial.auc for trial in trials] == [0, 0]
 
 
-def test_equal_scores_tell_nothing_apart() -> None:
+def test_equal_scores_tell_nothing_apart():
     hits = np.array([True, False, True, False])
     assert auc(np.zeros(4), hits) == 0.5
     assert auc(np.array([2.0, 1, 2, 1]), hits) == 1.0
 
 
-def test_what_a_summary_keeps_is_read_with_what_it_depends_on() -> None:
+def test_what_a_summary_keeps_is_read_with_what_it_depends_on():
     told = Recording()
     told.say("Please look at build_report, quickly.")
     told.say("I look at build_report.", "assistant")
@@ -125,7 +123,7 @@ def test_what_a_summary_keeps_is_read_with_what_it_depends_on() -> None:
     )  # fmt: skip
 
 
-def test_the_second_summary_has_the_first_before_it() -> None:
+def test_the_second_summary_has_the_first_before_it():
     told = Recording()
     told.say("The names are one_name, two_name and old_name.")
     told.say("I see.", "assistant")
@@ -145,7 +143,7 @@ def test_the_second_summary_has_the_first_before_it() -> None:
     assert second.request.previous == first.parts
 
 
-def test_a_summary_that_nobody_can_read_is_passed_over() -> None:
+def test_a_summary_that_nobody_can_read_is_passed_over():
     told = Recording()
     told.say("Look at some_name.")
     told.compact("")
@@ -153,7 +151,7 @@ def test_a_summary_that_nobody_can_read_is_passed_over() -> None:
     assert list(observe(told.told())) == []
 
 
-def test_the_client_with_most_summaries_is_fitted_and_others_are_told() -> None:
+def test_the_client_with_most_summaries_is_fitted_and_others_are_told():
     found = [
         summary
         for n in range(3)
@@ -166,7 +164,7 @@ def test_the_client_with_most_summaries_is_fitted_and_others_are_told() -> None:
     assert model.source.endswith("2 summaries of pi in 2 sessions, 4 facts; 2026-11-23")
 
 
-def test_what_a_quoted_message_states_is_no_proof_of_a_good_memory() -> None:
+def test_what_a_quoted_message_states_is_no_proof_of_a_good_memory():
     """Such facts are left out of the fit: whether a message is quoted is drawn apart."""
     ask = "Please take care of the name_in_question, as ever."
     found = list(observe(session("s", ["a_kept", "name_in_question"], ["b_lost"], ask=ask)))
@@ -176,9 +174,7 @@ def test_what_a_quoted_message_states_is_no_proof_of_a_good_memory() -> None:
     assert calibration.calibrate(found).clients["claude_code"].quoted == 0.5
 
 
-def test_the_script_writes_a_model_that_is_read_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_script_writes_a_model_that_is_read_again(tmp_path, capsys):
     for n in range(3):
         kept, lost = NAMES[n : n + 3], (*NAMES[:n], *NAMES[n + 3 :])
         file = tmp_path / "repository" / f"s{n}.jsonl"
@@ -196,7 +192,7 @@ def test_the_script_writes_a_model_that_is_read_again(
 
 
 @pytest.mark.slow
-def test_the_packages_model_is_that_of_the_recordings_and_meets_its_bars() -> None:
+def test_the_packages_model_is_that_of_the_recordings_and_meets_its_bars():
     """Of sessions that were left out: an AUC of at least 0.68, and fifths within 0.05."""
     folders = [SHARED / name for name in ("recorded", "recorded-more")]
     if not all(folder.is_dir() for folder in folders):

@@ -1,7 +1,5 @@
 """The Complexity Trap: planted rows give back what they were made of, recorded ones are met."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from math import ceil
@@ -47,14 +45,14 @@ def masked(turns: int, keep: int = 3) -> tuple[object, ...]:
     return PLANTED[1], "Observation Masking", turns, 0, whole / turns, 1
 
 
-def test_what_the_raw_rows_were_made_of_is_found_again(table: Table) -> None:
+def test_what_the_raw_rows_were_made_of_is_found_again(table):
     (arm,) = trap.read(Path(table([raw(turns) for turns in range(1, 60)])))
     shape = trap.Shape.fit(arm.rows)
     assert shape.start == pytest.approx(START)
     assert shape.growths == pytest.approx([GROWTH] * 10)
 
 
-def test_tasks_that_grow_otherwise_when_they_are_long_are_found_out(table: Table) -> None:
+def test_tasks_that_grow_otherwise_when_they_are_long_are_found_out(table):
     rows = [raw(turns) for turns in range(2, 92)] + [raw(turns, 300) for turns in range(92, 102)]
     (arm,) = trap.read(Path(table(rows)))
     shape = trap.Shape.fit(arm.rows)
@@ -64,7 +62,7 @@ def test_tasks_that_grow_otherwise_when_they_are_long_are_found_out(table: Table
     assert tokens == pytest.approx(sum(row.turns * row.prompt for row in arm.rows), rel=1e-3)
 
 
-def test_a_task_is_the_beginning_of_a_longer_one() -> None:
+def test_a_task_is_the_beginning_of_a_longer_one():
     shape = trap.Shape(START, (90,), (GROWTH,))
     for spec in ("observation_masking(n=4)", "turn_checkpoints(every=5, keep=3)"):
         long, short = (
@@ -76,9 +74,7 @@ def test_a_task_is_the_beginning_of_a_longer_one() -> None:
     assert shape.group(1000) == 0
 
 
-def test_masked_rows_that_were_counted_on_paper_are_predicted(
-    table: Table, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_masked_rows_that_were_counted_on_paper_are_predicted(table, capsys):
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     assert trap.main([table(rows)]) == 0
     said = capsys.readouterr().out
@@ -89,9 +85,7 @@ met     mask/raw prompt 0.464, observed 0.464: +0.0 points of 8 (observation_mas
     assert "missed: 0" in said
 
 
-def test_another_mask_can_be_tried_and_a_missed_bar_is_named(
-    table: Table, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_mask_can_be_tried_and_a_missed_bar_is_named(table, capsys):
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     for other in (["--mask-keep", "40"], ["--mask", "observation_masking(n=40)"]):
         assert trap.main([table(rows), *other]) == 1
@@ -100,9 +94,7 @@ def test_another_mask_can_be_tried_and_a_missed_bar_is_named(
         assert "observation_masking(n=40)" in said[-1]
 
 
-def test_a_task_that_failed_at_once_counts_as_nothing_on_both_sides(
-    table: Table, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_task_that_failed_at_once_counts_as_nothing_on_both_sides(table, capsys):
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     rows += [(*PLANTED[:1], "Raw Agent", 1, 0, 0, 0), (PLANTED[1], "Masking", 0, 0, 0, 0)]
     assert trap.main([table(rows)]) == 0
@@ -112,9 +104,7 @@ met     mask/raw prompt 0.464, observed 0.464: +0.0 points of 8 (observation_mas
 """)
 
 
-def test_a_price_that_must_rise_and_does_not_is_a_bar_missed(
-    table: Table, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_price_that_must_rise_and_does_not_is_a_bar_missed(table, capsys):
     """Prompts so small that nothing is cached cost the same a token, masked or not."""
     small = [(*row[:4], 200 + 5 * (row[2] - 1), 1) for row in map(raw, range(5, 50))]
     rows = [*small, *((PLANTED[1], "Observation Masking", *row[2:]) for row in small)]
@@ -126,9 +116,7 @@ MISSED  order mask > raw, observed raw > mask\
 """)
 
 
-def test_a_mask_that_never_masks_raises_no_price(
-    table: Table, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_mask_that_never_masks_raises_no_price(table, capsys):
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     assert trap.main([table(rows), "--mask-keep", "60"]) == 1
     assert lines_with(capsys.readouterr().out, "MISSED") == snapshot("""\
@@ -138,9 +126,7 @@ MISSED  $/M prompt tokens under a cache must rise: 0.089, masked 0.089, x1.00\
 """)
 
 
-def test_openhands_counts_events_and_leaves_out_the_calls_of_what_it_masks(
-    table: Table, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_openhands_counts_events_and_leaves_out_the_calls_of_what_it_masks(table, capsys):
     """Counted on paper: of four events the two newest steps stay, of an older one a word."""
     rows = []
     for turns in range(5, 50):
@@ -162,16 +148,14 @@ system='openhands'), 45 tasks)\
     assert trap.options_of([str(path)]).first_prompt == 6_000, "a guess, where none is named"
 
 
-def test_a_first_prompt_that_is_known_need_not_be_fitted(table: Table) -> None:
+def test_a_first_prompt_that_is_known_need_not_be_fitted(table):
     (arm,) = trap.read(Path(table([raw(turns) for turns in range(30, 60)])))
     shape = trap.Shape.fit(arm.rows, 1000)
     assert shape.start == 1000
     assert all(growth > GROWTH for growth in shape.growths)
 
 
-def test_it_says_on_which_half_it_was_fitted(
-    table: Table, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_says_on_which_half_it_was_fitted(table, capsys):
     rows = [each for turns in range(5, 50) for each in (raw(turns), masked(turns))]
     trap.main([table(rows)])
     told = capsys.readouterr().out
@@ -195,20 +179,14 @@ WRONG = [
 
 
 @pytest.mark.parametrize("wrong", WRONG, ids=[each[2] for each in WRONG])
-def test_what_cannot_be_used_is_named(
-    wrong: tuple[list[tuple[object, ...]], str, str],
-    table: Table,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_cannot_be_used_is_named(wrong, table, capsys):
     rows, columns, complaint = wrong
     assert trap.main([table(rows, columns)]) == 2
     assert complaint in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_no_bar_is_missed_on_the_recorded_rows(
-    shared: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_bar_is_missed_on_the_recorded_rows(shared, capsys):
     code = trap.main([str(shared / "recorded")])
     said = capsys.readouterr().out
     assert said.count("order raw > summary > mask, observed raw > summary > mask") == 5

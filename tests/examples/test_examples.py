@@ -1,7 +1,5 @@
 """The examples run, and so does what the README shows."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys
@@ -27,13 +25,13 @@ def run(*arguments: str, cwd: Path) -> str:
     return done.stdout
 
 
-def test_compare_prints_a_table_and_the_compactions(root: Path, tmp_path: Path) -> None:
+def test_compare_prints_a_table_and_the_compactions(root, tmp_path):
     said = run(str(root / "examples" / "compare.py"), cwd=tmp_path)
     assert "sliding_window(keep=20)" in said
     assert "{'compaction':" in said
 
 
-def test_an_own_strategy_runs_beside_the_built_in_ones(root: Path, tmp_path: Path) -> None:
+def test_an_own_strategy_runs_beside_the_built_in_ones(root, tmp_path):
     spec = f"{root / 'examples' / 'own_strategy.py'}:Stepwise(most=40, keep=10)"
     conversation = "coding_agent(turns=4, tokens=8000)"
     options = ["--conversations", conversation, "--strategies", spec, "--strategies", "keep_all"]
@@ -41,16 +39,14 @@ def test_an_own_strategy_runs_beside_the_built_in_ones(root: Path, tmp_path: Pat
     assert "stepwise" in said
 
 
-def test_the_python_of_the_how_to_runs(root: Path, tmp_path: Path) -> None:
+def test_the_python_of_the_how_to_runs(root, tmp_path):
     page = (root / "docs" / "how-to" / "my-own-strategy.md").read_text("utf-8")
     (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (tmp_path / "block.py").write_text(block, encoding="utf-8")
     assert run("block.py", cwd=tmp_path)
 
 
-def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
-    root: Path, tmp_path: Path
-) -> None:
+def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(root, tmp_path):
     page = (root / "README.md").read_text("utf-8")
     (tmp_path / "block.py").write_text(
         re.findall(r"```python\n(.*?)```", page, re.DOTALL)[0], encoding="utf-8"
@@ -71,9 +67,7 @@ def test_the_readmes_table_shows_all_its_columns_and_stores_what_it_shows(
         ("small", 20, DEFAULT_STRATEGIES),
     ],
 )
-def test_the_experiments_of_the_results_page_are_what_it_says(
-    root: Path, name: str, sources: int, strategies: tuple[str, ...]
-) -> None:
+def test_the_experiments_of_the_results_page_are_what_it_says(root, name, sources, strategies):
     settings = ExperimentSettings.load(root / "examples" / "results" / f"{name}.toml", {})
     planned = plan(
         settings.conversations,
@@ -87,12 +81,12 @@ def test_the_experiments_of_the_results_page_are_what_it_says(
     assert len(planned.conditions) == windows * len(strategies)
 
 
-def test_the_results_page_names_the_version_of_every_agent(root: Path) -> None:
+def test_the_results_page_names_the_version_of_every_agent(root):
     page = run_path(str(root / "examples" / "results_page.py"))
     assert set(page["VERSIONS"]) == set(DEFAULT_STRATEGIES)
 
 
-def test_ranks_are_ranges_and_differences_are_of_the_reference(root: Path) -> None:
+def test_ranks_are_ranges_and_differences_are_of_the_reference(root):
     """Twelve sessions under three rules, of which one is dearer in each."""
     measured = run_path(str(root / "examples" / "results_run.py"))
     specs = ("claude_code", "codex", "keep_none")
@@ -114,7 +108,7 @@ def test_ranks_are_ranges_and_differences_are_of_the_reference(root: Path) -> No
     }
 
 
-def test_a_synthetic_log_of_claude_code_is_read_and_audited(root: Path, tmp_path: Path) -> None:
+def test_a_synthetic_log_of_claude_code_is_read_and_audited(root, tmp_path):
     said = run(str(root / "examples" / "claude_session.py"), "logs/session.jsonl", cwd=tmp_path)
     assert said == "wrote logs/session.jsonl\n"
     told = run("-m", "compactlab", "inspect", "logs", cwd=tmp_path)
@@ -125,7 +119,7 @@ def test_a_synthetic_log_of_claude_code_is_read_and_audited(root: Path, tmp_path
     assert "ttl_expired" in audit
 
 
-def test_every_validation_says_on_which_half_it_was_fitted(root: Path) -> None:
+def test_every_validation_says_on_which_half_it_was_fitted(root):
     for script in (root / "examples").glob("validate_*.py"):
         assert "verdict.basis(" in script.read_text("utf-8"), script.name
         assert script.name in (root / "docs" / "validation.md").read_text("utf-8"), script.name
@@ -138,8 +132,6 @@ def test_every_validation_says_on_which_half_it_was_fitted(root: Path) -> None:
         "validate_needs", "validate_score", "validate_summaries", "validate_tau_bench",
     ],
 )  # fmt: skip
-def test_without_recordings_a_script_says_that_it_is_skipped(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_recordings_a_script_says_that_it_is_skipped(name, tmp_path, capsys):
     assert import_module(name).main([str(tmp_path)]) == 0
     assert capsys.readouterr().out.startswith("skipped: ")

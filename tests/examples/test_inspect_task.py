@@ -1,7 +1,5 @@
 """The evaluator itself: Inspect asks an endpoint what was exported, and its log is read back."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The programs of examples/programs keep the protocol, in Python and in TypeScript."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil

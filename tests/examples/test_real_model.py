@@ -1,7 +1,5 @@
 """A real model, recorded and replayed: the way that it takes, and the model itself."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Real frameworks beside our built-ins: pieces of messages, edits, and one framework for real."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

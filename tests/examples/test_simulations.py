@@ -1,7 +1,5 @@
 """Simulated worlds have the truth that they claim; the page of statistics tells what they show."""
 
-from __future__ import annotations
-
 import math
 import re
 from pathlib import Path
@@ -28,7 +26,7 @@ def error(share: float, *runs: int) -> float:
 
 @pytest.mark.parametrize("mean", [0.05, 0.2, 0.5])
 @pytest.mark.parametrize("name", ["even", "uneven", "rare", "mixed"])
-def test_a_world_loses_as_much_as_it_says(name: str, mean: float) -> None:
+def test_a_world_loses_as_much_as_it_says(name, mean):
     lost = advice.WORLDS[name](np.random.default_rng(0), mean, (1, 40_000))
     assert lost.mean() == pytest.approx(mean, abs=0.01)
     assert 0 <= lost.min() <= lost.max() <= 1
@@ -52,7 +50,7 @@ def experiment(memories: list[Any]) -> Results:
 
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", ["even", "rare"])
-def test_the_rule_of_the_simulation_is_that_of_the_advice(name: str, seed: int) -> None:
+def test_the_rule_of_the_simulation_is_that_of_the_advice(name, seed):
     draws, world = np.random.default_rng(seed), advice.WORLDS[name]
     drawn = advice.recalling(draws, world, 0.95, (3, 60))
     drawn += advice.preserving(draws, world, 1.0, (3, 60), 0.6)
@@ -69,14 +67,14 @@ def test_the_rule_of_the_simulation_is_that_of_the_advice(name: str, seed: int) 
     assert shown
 
 
-def test_a_bound_on_a_share_is_that_of_clopper_and_pearson() -> None:
+def test_a_bound_on_a_share_is_that_of_clopper_and_pearson():
     """Of 2,000, none: 1 - 0.025^(1/2000)."""
     assert advice.below(0, 2_000) == pytest.approx(1 - 0.025 ** (1 / 2_000), abs=1e-5)
     assert advice.below(10, 10) == 1.0
 
 
 @pytest.mark.parametrize("kind", ["recall", "preservation"])
-def test_on_the_boundary_nothing_is_recommended(kind: str) -> None:
+def test_on_the_boundary_nothing_is_recommended(kind):
     draws, wrong = np.random.default_rng(4), 0
     for _ in range(60):
         if kind == "recall":
@@ -87,7 +85,7 @@ def test_on_the_boundary_nothing_is_recommended(kind: str) -> None:
     assert wrong / 60 <= MOST + error(MOST, 60)
 
 
-def test_what_deserves_it_is_found() -> None:
+def test_what_deserves_it_is_found():
     draws = np.random.default_rng(5)
     hits = [any(advice.passing(advice.recalling(draws, advice.even, 0.95, (5, 60))))
             for _ in range(20)]  # fmt: skip
@@ -99,7 +97,7 @@ def test_what_deserves_it_is_found() -> None:
     [("cost ratio, even costs", 12), ("recall, mixed losses", 10),
      ("difference of recall, rare losses", 20), ("preservation of 50 %, even losses", 30)],
 )  # fmt: skip
-def test_printed_intervals_hold_the_truth(name: str, number: int) -> None:
+def test_printed_intervals_hold_the_truth(name, number):
     assert (intervals.coverage(name, number, 60) or 0) >= LEAST - error(LEAST, 60)
 
 
@@ -110,17 +108,13 @@ def cells(root: Path) -> dict[str, list[str]]:
     return {name: shares for name, *shares in rows}
 
 
-def test_the_page_has_a_row_for_each_kind_of_interval(
-    root: Path,
-) -> None:
+def test_the_page_has_a_row_for_each_kind_of_interval(root):
     assert list(cells(root)) == list(intervals.TRIALS)
     assert {len(row) for row in cells(root).values()} == {len(intervals.SIZES)}
 
 
 @pytest.mark.slow
-def test_the_page_tells_how_often_intervals_hold_the_truth(
-    root: Path,
-) -> None:
+def test_the_page_tells_how_often_intervals_hold_the_truth(root):
     for name, shares in cells(root).items():
         for number, told in zip(intervals.SIZES, shares, strict=True):
             found = intervals.coverage(name, number, 300)

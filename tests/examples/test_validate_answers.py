@@ -1,7 +1,5 @@
 """What is seen in summaries, compared with graded answers."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -95,18 +93,14 @@ def folder(path: Path, right: str) -> Path:
     return path
 
 
-def test_what_is_kept_is_seen_and_what_is_not_is_not(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_kept_is_seen_and_what_is_not_is_not(tmp_path, capsys):
     assert validate.main([str(folder(tmp_path / "answers", "RR-RRR"))]) == 0
     out = capsys.readouterr().out
     assert out.count("100.0%, at least 85%") == 6
     assert out.endswith("missed: 0\n")
 
 
-def test_a_bar_is_missed_where_models_answer_what_is_not_seen(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bar_is_missed_where_models_answer_what_is_not_seen(tmp_path, capsys):
     # The boat of which the summary has half a value is answered, and one that stands there is not.
     folder(tmp_path / "answers", "R-RRRR")
     assert validate.main([str(tmp_path / "recorded")]) == 1  # the folder beside it is taken
@@ -126,7 +120,7 @@ MISSED  dense text, with keys: not answered, seen 1 of 1, 100.0%, at most 8%\
 
 @pytest.mark.slow
 @pytest.mark.skipif(not HERE.is_dir(), reason="the published answers are not at hand")
-def test_real_answers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_real_answers(capsys):
     validate.main([str(HERE)])
     out = capsys.readouterr().out
     # A state by its value alone ("DONE") stands in any summary that has another one's.

@@ -1,7 +1,5 @@
 """Compactions of Codex, one by one: planted ones are met, others are missed, recorded ones told."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

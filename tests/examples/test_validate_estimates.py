@@ -1,7 +1,5 @@
 """Characters by 4, 3.6 and 3 are held against counts, and against what a provider reported."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import msgspec
@@ -28,25 +26,25 @@ def session(text: str = "words of all kinds ") -> Conversation:
     return script(say("u1", text), first, say("u2", text * 200), second)
 
 
-def test_characters_and_tokens_are_summed_by_kind() -> None:
+def test_characters_and_tokens_are_summed_by_kind():
     sums = validate.sums_of([script(say("u1", "one two three"), answer("a1", CHINESE))])
     assert sums == {"user": [13, 3], validate.OTHER: validate.counted(CHINESE)}
 
 
-def test_a_call_is_its_name_and_its_arguments_and_a_clients_words_are_nobodys() -> None:
+def test_a_call_is_its_name_and_its_arguments_and_a_clients_words_are_nobodys():
     call = Part("tool_call", '{"a": 1}', "synthetic", (), "read")
     assert validate.text_of(call) == 'read{"a": 1}'
     client = Message("m1", "user", (Part("text", "a note", "synthetic", ()),), meta=True)
     assert [validate.kind_of(client, part) for part in client.parts] == [""]
 
 
-def test_a_growth_belongs_to_the_kind_that_has_nine_tenths_of_it() -> None:
+def test_a_growth_belongs_to_the_kind_that_has_nine_tenths_of_it():
     told = session()
     chars = 200 * len("words of all kinds ") + len("yes")
     assert validate.reported([told]) == {"gpt-5.5": {"user": [chars, 1_000]}}
 
 
-def test_an_estimate_below_the_count_is_late() -> None:
+def test_an_estimate_below_the_count_is_late():
     assert validate.errors(400, 200) == pytest.approx([-0.5, 400 / 3.6 / 200 - 1, -1 / 3])
 
 

@@ -1,7 +1,5 @@
 """The explorer beside replays: what is right is met, and what changes nothing is missed."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,9 +25,7 @@ def script(root: Path) -> Iterator[ModuleType]:
     sys.path.remove(str(root / "examples"))
 
 
-def test_what_is_computed_is_what_is_replayed(
-    script: ModuleType, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_computed_is_what_is_replayed(script, capsys):
     assert script.main([]) == 0
     out = capsys.readouterr().out
     assert lines_with(out, "lifetime x 0.2: worst") == snapshot("""\
@@ -39,9 +35,7 @@ met     scenarios, compacted, lifetime x 0.2: worst strategy keep_all() +0.00%\
     assert "scenarios, prices: input 0.00%, cache_read 0.00%" in out
 
 
-def test_a_bill_that_never_changes_misses_the_bars(
-    script: ModuleType, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_bill_that_never_changes_misses_the_bars(script, capsys, monkeypatch):
     def unchanged(runs: list[SimpleNamespace], catalogue: object) -> SimpleNamespace:
         return SimpleNamespace(cost=lambda lifetime, prices: runs[0].metrics["cost_usd"])
 
@@ -63,9 +57,7 @@ output 56.38%\
     assert "MISSED  scenarios, prices" in out
 
 
-def test_recordings_without_usage_or_of_no_format_are_passed_over(
-    script: ModuleType, tmp_path: Path
-) -> None:
+def test_recordings_without_usage_or_of_no_format_are_passed_over(script, tmp_path):
     (tmp_path / "notes.jsonl").write_text("no JSON\n", encoding="utf-8")
     good = claude_code(tmp_path / "talk.jsonl", CALM)
     assert script.usable(tmp_path, 5) == [str(good)]

@@ -1,7 +1,5 @@
 """The laws of forgetting hold over made-up scenarios, and each is missed where it is broken."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -26,7 +24,7 @@ def asked(law: str, case: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_the_laws_hold(name: str) -> None:
+def test_the_laws_hold(name):
     case, docket = laws.Case(made(name)), laws.Docket()
     for law in laws.LAWS:
         law(case, docket)
@@ -45,13 +43,13 @@ def broken(law: str, swapped: dict[str, str]) -> set[str]:
     return set(asked(law, case).broken)
 
 
-def test_who_forgets_is_no_keep_all() -> None:
+def test_who_forgets_is_no_keep_all():
     assert "keep_all: figures of amnesia and of errors are 0" in broken(
         "keep_all", {"keep_all": "sliding_window(keep=10)"}
     )
 
 
-def test_recovery_is_noticed() -> None:
+def test_recovery_is_noticed():
     case, closed = laws.Case(made("revised_decisions")), laws.ClosedLoop()
     for loop in (closed, closed.best):
         case.known["keep_all", loop] = case.again("keep_none", loop)
@@ -63,12 +61,12 @@ def test_recovery_is_noticed() -> None:
     }
 
 
-def test_who_knows_what_was_said_before_the_turn_is_no_keep_none() -> None:
+def test_who_knows_what_was_said_before_the_turn_is_no_keep_none():
     law = "keep_none: older facts are found as often as decoys"
     assert broken("keep_none", {"keep_none": "sliding_window(keep=40)"}) == {law}
 
 
-def test_a_fact_that_is_lost_in_a_larger_context_is_noticed() -> None:
+def test_a_fact_that_is_lost_in_a_larger_context_is_noticed():
     case = laws.Case(made("revised_decisions"))
     # Nothing stays in sight of the one that holds all: its contexts are right, its states are not.
     everything = case.under("keep_all")
@@ -78,7 +76,7 @@ def test_a_fact_that_is_lost_in_a_larger_context_is_noticed() -> None:
     assert set(found) == {"keep_all forgets nothing that random_keep knows"}
 
 
-def test_a_context_that_does_not_hold_more_is_left_out() -> None:
+def test_a_context_that_does_not_hold_more_is_left_out():
     case = laws.Case(made("revised_decisions"))
     swapped = case.again("sliding_window(keep=2)")
     case.known["sliding_window(keep=40)", None] = swapped
@@ -87,17 +85,17 @@ def test_a_context_that_does_not_hold_more_is_left_out() -> None:
     assert sum(n for name, n in docket.told.items() if name.startswith("not more: ")) > 0
 
 
-def test_another_replay_is_not_the_same_again() -> None:
+def test_another_replay_is_not_the_same_again():
     found = broken("the_same_again", {"random_keep": "random_keep(share=0.4)"})
     assert found == {"a second replay gives the same bytes"}
 
 
-def test_too_few_compactions_are_told() -> None:
+def test_too_few_compactions_are_told():
     assert broken("often_enough", {"keep_none": "keep_all"}) == {"five compactions or more"}
 
 
 @pytest.mark.parametrize("name", SCENARIOS)
-def test_renamed_values_are_others_of_equal_length(name: str) -> None:
+def test_renamed_values_are_others_of_equal_length(name):
     script, count = made(name), Tokenizer().text
     other, kept = laws.renamed(script, count)
     assert kept == []
@@ -115,7 +113,7 @@ def test_renamed_values_are_others_of_equal_length(name: str) -> None:
     assert not any(f.value in p.text for f in script.facts for m in other.messages for p in m.parts)
 
 
-def test_what_was_done_otherwise_is_named() -> None:
+def test_what_was_done_otherwise_is_named():
     scripts = ["coding_agent(turns=2, tokens=3000)", "support_chat(tokens=3000)"]
     one, same, other = (
         laws.run(scripts, "keep_none", window=window) for window in (8_000, 8_000, 7_000)
@@ -126,6 +124,6 @@ def test_what_was_done_otherwise_is_named() -> None:
 
 
 @pytest.mark.slow
-def test_no_law_is_broken_anywhere(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_law_is_broken_anywhere(capsys):
     code = laws.main([])
     assert code == 0, capsys.readouterr().out

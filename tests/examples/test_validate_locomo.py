@@ -1,7 +1,5 @@
 """LoCoMo: which evidence the last tokens and a search keep, by hand, naively, and as recorded."""
 
-from __future__ import annotations
-
 import json
 import random
 from collections import Counter
@@ -72,7 +70,7 @@ def conversations(tmp_path: Path, *talks: Talk) -> list[Conversation]:
     return list(read(folder(tmp_path, *talks) / "locomo" / "locomo10.json"))
 
 
-def test_the_last_tokens_keep_what_is_counted_on_paper(tmp_path: Path) -> None:
+def test_the_last_tokens_keep_what_is_counted_on_paper(tmp_path):
     count = encoding("cl100k_base").count
     assert [count(text) for text in TURNS.values()] == [5] * 6
     last = count(f"{TURNS['D3:2']} [image: {CAPTION}]")
@@ -87,14 +85,14 @@ def test_the_last_tokens_keep_what_is_counted_on_paper(tmp_path: Path) -> None:
     assert found[2].percent(True, ["multi-hop"]) == 50
 
 
-def test_a_search_keeps_the_turns_that_share_words(tmp_path: Path) -> None:
+def test_a_search_keeps_the_turns_that_share_words(tmp_path):
     one, all_of_them = locomo.figures(conversations(tmp_path, planted()), {}, {1: 0, 6: 0})
     # Best for "dog ... boat" is one of its two turns; all others find theirs at once.
     assert (one.whole.total(), one.shares["multi-hop"]) == (3, 0.5)
     assert all_of_them.judged == 100
 
 
-def test_any_talk_comes_out_as_a_naive_count_has_it(tmp_path: Path) -> None:
+def test_any_talk_comes_out_as_a_naive_count_has_it(tmp_path):
     draw = random.Random(5)
     vocabulary = [f"{a}{b}" for a in ("ba", "ko", "tu") for b in ("lim", "sor", "wex", "dan")]
     turns = {
@@ -135,9 +133,7 @@ def _best(turns: dict[str, str], question: str, top: int) -> set[str]:
     return {[*turns][index] for index in ranked(question, [*turns.values()])[:top]}
 
 
-def test_what_is_far_off_or_in_another_order_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_far_off_or_in_another_order_is_told(tmp_path, capsys):
     assert locomo.main([str(folder(tmp_path, planted()))]) == 1
     said = capsys.readouterr().out
     assert lines_with(said, "LoCoMo:", "MISSED  last 4,000", "not below") == snapshot("""\
@@ -178,15 +174,13 @@ BM25, top 25 is not below BM25, top 50\
     assert "missed: 9" in said
 
 
-def test_without_questions_it_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_without_questions_it_says_so(tmp_path, capsys):
     assert locomo.main([str(folder(tmp_path, talk(TURNS, [])))]) == 2
     assert "LoCoMo" in capsys.readouterr().err
 
 
 @pytest.mark.slow
-def test_no_bar_is_missed_on_the_recorded_talks(
-    shared: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_no_bar_is_missed_on_the_recorded_talks(shared, capsys):
     code = locomo.main([str(shared / "recorded")])
     said = capsys.readouterr().out
     assert code == 0, said

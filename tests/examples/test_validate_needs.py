@@ -1,10 +1,5 @@
 """Inferred needs, held against what a recorded agent had in its prompts."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
-import pytest
 import validate_needs as validate
 from inline_snapshot import snapshot
 
@@ -31,7 +26,7 @@ def session() -> Conversation:
     )
 
 
-def test_what_was_used_without_being_in_the_prompt_is_counted() -> None:
+def test_what_was_used_without_being_in_the_prompt_is_counted():
     talk = session()
     now = validate.needs_in(talk, inferred(talk))
     assert (now["compacted"], now["used anyway"], now["lag 0"]) == (2, 1, 3)
@@ -39,7 +34,7 @@ def test_what_was_used_without_being_in_the_prompt_is_counted() -> None:
     assert (before["compacted"], before["used anyway"]) == (3, 2)
 
 
-def test_what_the_summary_keeps_of_needed_and_of_like_words() -> None:
+def test_what_the_summary_keeps_of_needed_and_of_like_words():
     talk = session()
     assert validate.kept_words(talk, inferred(talk)) == {
         ("needed", True): 1,
@@ -48,9 +43,7 @@ def test_what_the_summary_keeps_of_needed_and_of_like_words() -> None:
     }
 
 
-def test_it_runs_over_a_folder_by_repository(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_runs_over_a_folder_by_repository(tmp_path, capsys):
     folder = tmp_path / "recorded" / "oh-my-posh"
     folder.mkdir(parents=True)
     native.write(session(), folder / "session.jsonl")

@@ -1,7 +1,5 @@
 """Planted fates: what is read back is what a naive look at the prompts finds, and a bias shows."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from statistics import fmean, pvariance
@@ -43,7 +41,7 @@ def reading(seed: int) -> RunData:
     return found
 
 
-def test_sixty_runs_hold_what_was_planted(study: Any) -> None:
+def test_sixty_runs_hold_what_was_planted(study):
     every = [each for found in study.found.values() for each in found]
     assert fmean(each.held for each in every) >= 0.93
     assert not study.apart
@@ -51,7 +49,7 @@ def test_sixty_runs_hold_what_was_planted(study: Any) -> None:
     assert min(study.rounds) >= 5
 
 
-def test_every_rate_is_put_to_the_test_in_every_group(small: Any) -> None:
+def test_every_rate_is_put_to_the_test_in_every_group(small):
     rates = {"kept first", "kept second", "kept third", "mutated"}
     wanted = {(rate, group.name) for rate in rates for group in planted.GROUPS}
     wanted |= {("stale", planted.GROUPS[3].name), ("kept later", "all groups")}
@@ -59,7 +57,7 @@ def test_every_rate_is_put_to_the_test_in_every_group(small: Any) -> None:
     assert set(small.found) == wanted
 
 
-def test_on_average_nothing_is_off(small: Any) -> None:
+def test_on_average_nothing_is_off(small):
     """Of all runs together each rate is within four standard errors of what was planted."""
     for (what, _), found in small.found.items():
         if what not in ("mean survival", "needs met"):
@@ -69,11 +67,7 @@ def test_on_average_nothing_is_off(small: Any) -> None:
 
 
 @pytest.mark.parametrize("which", ["first", "later", "mutated", "stale"])
-def test_a_rate_that_is_not_what_was_planted_is_missed(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    which: str,
-) -> None:
+def test_a_rate_that_is_not_what_was_planted_is_missed(monkeypatch, capsys, which):
     honest = planted.forgetful
 
     def other(script: Any, rates: Any, alike: bool) -> Any:
@@ -91,7 +85,7 @@ def test_a_rate_that_is_not_what_was_planted_is_missed(
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_counts_are_those_of_whoever_reads_the_prompts(seed: int) -> None:
+def test_counts_are_those_of_whoever_reads_the_prompts(seed):
     found = reading(seed)
     for group, tally in read_back.tallies(found).items():
         naive = recounted(found, group)
@@ -142,7 +136,7 @@ def told(fact: Any, older: list[str], lines: set[str]) -> str:
     return "mutated" if any(line.partition(": ")[0] in about for line in lines) else "lost"
 
 
-def test_wilsons_intervals_hold_95_percent_on_average() -> None:
+def test_wilsons_intervals_hold_95_percent_on_average():
     """Over rates as they are planted; by all outcomes of forty trials, not by drawing."""
     held = []
     for rate in (number / 200 for number in range(20, 181)):
@@ -155,7 +149,7 @@ def test_wilsons_intervals_hold_95_percent_on_average() -> None:
     assert fmean(held) == pytest.approx(0.95, abs=0.005)
 
 
-def test_where_all_are_followed_to_the_end_the_variance_is_that_of_a_mean() -> None:
+def test_where_all_are_followed_to_the_end_the_variance_is_that_of_a_mean():
     times = [1, 1, 1, 2, 2, 3, 3, 3, 4, 7, 7, 7]
     curve = kaplan_meier(Life(time, died=time < 7) for time in times)
     cut = [min(time, 5) for time in times]
@@ -164,18 +158,18 @@ def test_where_all_are_followed_to_the_end_the_variance_is_that_of_a_mean() -> N
     assert variance == pytest.approx(pvariance(cut) / len(cut))
 
 
-def test_the_planted_mean_survival_is_that_of_a_naive_sum() -> None:
+def test_the_planted_mean_survival_is_that_of_a_naive_sum():
     rates = read_back.Rates(0.53, 0.66, 0.0, 0.0)
     dies = [(1, 0.47)] + [(n, 0.53 * 0.66 ** (n - 2) * 0.34) for n in range(2, 200)]
     assert read_back.survived(rates) == pytest.approx(sum(min(n, 5) * p for n, p in dies))
 
 
-def test_the_same_session_has_the_same_bytes_and_another_seed_others() -> None:
+def test_the_same_session_has_the_same_bytes_and_another_seed_others():
     one, same, other = (planted.session(seed, (1, 1)).digest for seed in (3, 3, 4))
     assert one == same != other
 
 
 @pytest.mark.slow
-def test_no_bar_is_missed_in_a_thousand_runs(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_bar_is_missed_in_a_thousand_runs(capsys):
     code = planted.main([])
     assert code == 0, capsys.readouterr().out

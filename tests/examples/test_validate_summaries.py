@@ -1,10 +1,7 @@
 """Real summaries beside summarisers: what is judged, and on which half."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
-import pytest
 import validate_summaries as summaries
 from inline_snapshot import snapshot
 
@@ -38,16 +35,14 @@ def logs(folder: Path, count: int) -> Path:
     return folder
 
 
-def test_a_single_session_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_single_session_is_skipped(tmp_path, capsys):
     assert summaries.main([str(logs(tmp_path / "one", 1))]) == 0
     assert fitting(capsys.readouterr().out) == snapshot(
         "skipped: a single session in one has such summaries"
     )
 
 
-def test_each_session_is_foretold_by_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_session_is_foretold_by_the_others(tmp_path, monkeypatch):
     pairs = summaries.recorded([logs(tmp_path, 3)])
     models = summaries.models(pairs)
     assert {id: model.sessions for id, model in models.items()} == {"s0": 2, "s1": 2, "s2": 2}
@@ -57,11 +52,7 @@ def test_each_session_is_foretold_by_the_others(
     assert len(copies.tokens) == 9
 
 
-def test_all_is_told_and_judged(
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_all_is_told_and_judged(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(summaries, "DRAWS", 2)
     code = summaries.main([str(logs(tmp_path, 3))])
     out = capsys.readouterr().out
@@ -75,7 +66,7 @@ too few to leave one repository out\
     assert out.count(" met ") + out.count(" MISSED ") == 3
 
 
-def test_a_summariser_that_copies_the_real_one_is_at_no_distance(tmp_path: Path) -> None:
+def test_a_summariser_that_copies_the_real_one_is_at_no_distance(tmp_path):
     pairs = summaries.recorded([logs(tmp_path, 2)])
     facts = [fact for _, found in pairs for each in found for fact in each.facts]
     exact = summaries.np.array([[float(fact.kept) for fact in facts]])

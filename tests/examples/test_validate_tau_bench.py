@@ -1,7 +1,5 @@
 """tau-bench: what the next action uses, and what the last messages hold of it."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -54,7 +52,7 @@ def flight(tmp_path: Path) -> Conversation:
     return found
 
 
-def test_the_last_messages_hold_what_is_counted_on_paper(flight: Conversation) -> None:
+def test_the_last_messages_hold_what_is_counted_on_paper(flight):
     two, four, all_of_them = tau.rows([flight], [2, 4, 99])
     # Used are mia_7; AB-12 and card_9; both again, in words; AB-12 and, by the rules, card_1.
     assert {row.all.used for row in (two, four, all_of_them)} == {7}
@@ -65,21 +63,19 @@ def test_the_last_messages_hold_what_is_counted_on_paper(flight: Conversation) -
     assert all_of_them.all.value == all_of_them.arguments.value == 1
 
 
-def test_counting_by_hand_gives_what_the_metric_gives(flight: Conversation) -> None:
+def test_counting_by_hand_gives_what_the_metric_gives(flight):
     for keep in range(1, 10):
         trace = tau.last(flight, keep)
         assert tau.by_hand(flight, trace, used) == tau.by_metric(flight, trace)
 
 
-def test_shares_are_pooled_over_uses(flight: Conversation) -> None:
+def test_shares_are_pooled_over_uses(flight):
     (one,), (two,) = tau.rows([flight], [2]), tau.rows([flight, flight], [2])
     assert two.all == one.all + one.all
     assert tau.NONE.value == 0
 
 
-def test_what_does_not_rise_is_a_bar_missed(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_does_not_rise_is_a_bar_missed(tmp_path, capsys):
     assert tau.main([str(folder(tmp_path, trajectory()))]) == 1
     told = capsys.readouterr().out
     # Four messages hold all that is used, and more cannot hold more.
@@ -92,16 +88,12 @@ FNC@1 rises strictly: 0.857, 1.000, 1.000, 1.000\
     assert "missed: 2" in told
 
 
-def test_without_trajectories_it_says_so(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_trajectories_it_says_so(tmp_path, capsys):
     assert tau.main([str(folder(tmp_path, {"messages": [said("user", "Hello.")]}))]) == 2
     assert "tau-bench" in capsys.readouterr().err
 
 
-def test_it_rises_on_the_recorded_trajectories(
-    shared: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_rises_on_the_recorded_trajectories(shared, capsys):
     code = tau.main([str(shared / "recorded")])
     told = capsys.readouterr().out
     assert code == 0, told

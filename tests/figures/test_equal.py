@@ -63,11 +63,11 @@ def told(before: Path, after: Path, allowed: Allowed | None = None) -> list[str]
     return [str(difference) for difference in Comparison(before, after, allowed).differences()]
 
 
-def test_keys_of_code_may_differ(before: Path, now: Path) -> None:
+def test_keys_of_code_may_differ(before, now):
     assert not told(before, store(now, CALLS, key="bb", condition="02"))
 
 
-def test_what_the_manifest_names_no_more_is_left_out(before: Path, now: Path) -> None:
+def test_what_the_manifest_names_no_more_is_left_out(before, now):
     after = store(now, CALLS, key="bb", condition="02")
     for table in ("runs", "calls"):
         (former,) = (before / table).glob("*.parquet")
@@ -91,13 +91,11 @@ def test_what_the_manifest_names_no_more_is_left_out(before: Path, now: Path) ->
         ({**CALLS, "stale": [0, 0]}, {}, "calls: a column stale more"),
     ],
 )
-def test_whatever_differs_is_named(
-    before: Path, now: Path, calls: dict[str, list[Any]], columns: dict[str, Any], complaint: str
-) -> None:
+def test_whatever_differs_is_named(before, now, calls, columns, complaint):
     assert any(complaint in line for line in told(before, store(now, calls, **columns)))
 
 
-def test_a_strategy_with_another_parameter_is_the_same_run(before: Path, now: Path) -> None:
+def test_a_strategy_with_another_parameter_is_the_same_run(before, now):
     """Of which only the spec differs, which is said."""
     after = store(now, CALLS, strategy="codex(trigger=None, route='auto')")
     (line,) = told(before, after)
@@ -107,13 +105,13 @@ now "codex(trigger=None, route='auto')"\
 """)
 
 
-def test_a_source_that_nobody_could_read_has_rows_without_a_label(before: Path, now: Path) -> None:
+def test_a_source_that_nobody_could_read_has_rows_without_a_label(before, now):
     unread = {name: {"label": "", "strategy": ""} for name in ("bb", "cc")}
     one, other = (store(now / side, CALLS, others=unread) for side in ("one", "other"))
     assert not told(one, other)
 
 
-def test_of_long_texts_that_is_shown_where_they_part() -> None:
+def test_of_long_texts_that_is_shown_where_they_part():
     difference = Difference("views", "text", "a", ((3, "a" * 90 + " end", "a" * 90 + " and"),))
     assert str(difference) == (
         f"views: a: text, row 3: ...{'a' * 19} end' is now ...{'a' * 19} and'"
@@ -124,15 +122,13 @@ def test_of_long_texts_that_is_shown_where_they_part() -> None:
 
 
 @pytest.mark.parametrize("old", ["fresh", "calls.fresh"])
-def test_a_column_may_have_the_name_that_the_map_gives_it(
-    before: Path, now: Path, old: str
-) -> None:
+def test_a_column_may_have_the_name_that_the_map_gives_it(before, now, old):
     after = store(now, {"call": [1, 2], "uncached": [7, 8]})
     assert not told(before, after, Allowed(columns={old: "uncached"}))
     assert told(before, after, Allowed(columns={"runs.fresh": "uncached"}))
 
 
-def test_a_table_may_have_the_name_that_the_map_gives_it(before: Path, now: Path) -> None:
+def test_a_table_may_have_the_name_that_the_map_gives_it(before, now):
     allowed = Allowed(tables={"calls": "requests"})
     assert not told(before, store(now / "equal", CALLS, table="requests"), allowed)
     other = store(now / "other", {"call": [1, 2], "fresh": [7, 9]}, table="requests")
@@ -160,7 +156,7 @@ def added(folder: Path) -> Path:
     return after
 
 
-def test_what_is_left_out_is_counted(before: Path, now: Path) -> None:
+def test_what_is_left_out_is_counted(before, now):
     allowed = Allowed(left_out=[*ADDED, LeftOut("why", table="runs", column="bound")])
     comparison = Comparison(before, added(now), allowed)
     assert not list(comparison.differences())
@@ -174,7 +170,7 @@ def test_what_is_left_out_is_counted(before: Path, now: Path) -> None:
     }
 
 
-def test_what_an_issue_takes_away_can_be_left_out_as_well(before: Path, now: Path) -> None:
+def test_what_an_issue_takes_away_can_be_left_out_as_well(before, now):
     allowed = Allowed(left_out=[*ADDED, LeftOut("why", table="runs", column="bound")])
     comparison = Comparison(added(now), before, allowed)
     assert not list(comparison.differences())
@@ -182,7 +178,7 @@ def test_what_an_issue_takes_away_can_be_left_out_as_well(before: Path, now: Pat
 
 
 @pytest.mark.parametrize("left_out", range(len(ADDED)))
-def test_what_only_one_side_has_must_be_named(before: Path, now: Path, left_out: int) -> None:
+def test_what_only_one_side_has_must_be_named(before, now, left_out):
     bound = LeftOut("why", table="runs", column="bound")
     entries = [entry for entry in (*ADDED, bound) if entry is not ADDED[left_out]]
     if ADDED[left_out].where.get("bound"):
@@ -192,7 +188,7 @@ def test_what_only_one_side_has_must_be_named(before: Path, now: Path, left_out:
         assert told(before, added(now), Allowed(left_out=entries))
 
 
-def test_what_both_have_is_compared_although_it_was_left_out_once(before: Path, now: Path) -> None:
+def test_what_both_have_is_compared_although_it_was_left_out_once(before, now):
     after = store(now, {"call": [1, 2], "fresh": [7, 9]})
     entries = [
         LeftOut("why", table="calls"),
@@ -206,7 +202,7 @@ def test_what_both_have_is_compared_although_it_was_left_out_once(before: Path, 
 # Amounts.
 
 
-def test_amounts_are_listed_by_column() -> None:
+def test_amounts_are_listed_by_column():
     amounts = Amounts()
     for run, values in {"a": ((0, 4, 5), (1, 0, 2)), "b": ((0, 8, 6),)}.items():
         amounts.add(Difference("calls", "uncached", run, values))
@@ -225,9 +221,7 @@ def test_amounts_are_listed_by_column() -> None:
     ]
 
 
-def test_the_report_ends_with_the_amounts(
-    before: Path, now: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_report_ends_with_the_amounts(before, now, capsys):
     comparison = Comparison(before, store(now, {"call": [1, 3], "fresh": [7, 9]}))
     assert report("suite", "b80fd5b9", comparison, show=1) == 2
     assert capsys.readouterr().out.splitlines() == [
@@ -248,7 +242,7 @@ def asked(**given: Any) -> Namespace:
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_an_experiment_leaves_nothing_to_the_defaults(name: str, tmp_path: Path) -> None:
+def test_an_experiment_leaves_nothing_to_the_defaults(name, tmp_path):
     """Else a new default would be compared, and no change of a figure."""
     experiment = Experiment.read(name, asked(recorded=tmp_path))
     given = tomllib.loads(experiment.text)
@@ -265,26 +259,26 @@ def test_an_experiment_leaves_nothing_to_the_defaults(name: str, tmp_path: Path)
     assert [*settings.conversations] == given["conversations"]
 
 
-def test_both_experiments_compare_the_same_strategies() -> None:
+def test_both_experiments_compare_the_same_strategies():
     one, other = (
         tomllib.loads((HERE / f"{name}.toml").read_text(encoding="utf-8")) for name in EXPERIMENTS
     )
     assert one["strategies"] == other["strategies"]
 
 
-def test_a_part_names_its_recordings_by_their_folder(tmp_path: Path) -> None:
+def test_a_part_names_its_recordings_by_their_folder(tmp_path):
     part = asked(recorded=tmp_path, strategies=["pi"], conversations=["RECORDED/a.jsonl"])
     experiment = Experiment.read("suite", part)
     assert experiment.needs_recordings
     assert experiment.narrowed == ("--strategies", "pi", "--conversations", f"{tmp_path}/a.jsonl")
 
 
-def test_the_files_say_what_may_differ_and_why() -> None:
+def test_the_files_say_what_may_differ_and_why():
     allowed = Allowed.read(HERE / "renamed.toml", HERE / "left_out.toml")
     assert all(entry.why and (entry.table or entry.column) for entry in allowed.left_out)
 
 
-def test_an_entry_has_a_reason(tmp_path: Path) -> None:
+def test_an_entry_has_a_reason(tmp_path):
     (tmp_path / "renamed.toml").write_text("[columns]\nfresh = 'uncached'\n[tables]")
     (tmp_path / "left_out.toml").write_text("[[left_out]]\ntable = 'calls'\nwhy = 'issue 1'")
     allowed = Allowed.read(tmp_path / "renamed.toml", tmp_path / "left_out.toml")

@@ -4,8 +4,6 @@ It answers by what it is asked: the first words of every sentence, so that a sum
 some facts and the same request has the same answer.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import threading

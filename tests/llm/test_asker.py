@@ -1,7 +1,5 @@
 """Answers: recorded ones first, then those of an endpoint, within a budget, without secrets."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections.abc import Iterator
@@ -51,9 +49,7 @@ def asked(text: str = "The port is 8080. Which one?", model: str = "gpt-5-mini")
     return Request(model, (Turn("user", text),), 100)
 
 
-def test_the_same_is_asked_once_and_replayed_without_an_endpoint(
-    server: Server, tmp_path: Path
-) -> None:
+def test_the_same_is_asked_once_and_replayed_without_an_endpoint(server, tmp_path):
     here = Endpoint("openai", f"{server.url}/v1")
     first = Asker(tmp_path, "record").answer(asked(), here)
     again = Asker(tmp_path, "record").answer(asked(), here)
@@ -65,7 +61,7 @@ def test_the_same_is_asked_once_and_replayed_without_an_endpoint(
     assert (first.prompt, first.output) == (8, 8)
 
 
-def test_an_endpoint_in_the_shape_of_openai(server: Server, tmp_path: Path) -> None:
+def test_an_endpoint_in_the_shape_of_openai(server, tmp_path):
     request = Request("some-model", (Turn("user", "Hi."),), 50, "Be kind.", 0.5, draw=3)
     Asker(tmp_path, "record").answer(request, Endpoint("openai", f"{server.url}/v1"))
     assert server.asked == [
@@ -83,7 +79,7 @@ def test_an_endpoint_in_the_shape_of_openai(server: Server, tmp_path: Path) -> N
     ]
 
 
-def test_an_endpoint_in_the_shape_of_anthropic(server: Server, tmp_path: Path) -> None:
+def test_an_endpoint_in_the_shape_of_anthropic(server, tmp_path):
     request = Request("claude-haiku-4-5", (Turn("user", "Hi."),), 50, "Be kind.", 0.5)
     answer = Asker(tmp_path, "record").answer(request, Endpoint("anthropic", server.url))
     assert server.asked == [
@@ -100,9 +96,7 @@ def test_an_endpoint_in_the_shape_of_anthropic(server: Server, tmp_path: Path) -
 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
-def test_it_tries_again_where_an_endpoint_has_no_room(
-    server: Server, tmp_path: Path, api: str
-) -> None:
+def test_it_tries_again_where_an_endpoint_has_no_room(server, tmp_path, api):
     server.refuse += [429, 503]
     here = Endpoint.of("m", api, f"{server.url}/v1" if api == "openai" else server.url)
     assert Asker(tmp_path, "record").answer(asked(), here).text
@@ -110,9 +104,7 @@ def test_it_tries_again_where_an_endpoint_has_no_room(
 
 
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
-def test_what_an_endpoint_refuses_has_no_answer_and_costs_nothing(
-    server: Server, tmp_path: Path, api: str
-) -> None:
+def test_what_an_endpoint_refuses_has_no_answer_and_costs_nothing(server, tmp_path, api):
     server.refuse.append(400)
     server.blames = "this model takes no temperature"
     here = Endpoint.of("m", api, f"{server.url}/v1" if api == "openai" else server.url)
@@ -125,14 +117,14 @@ def test_what_an_endpoint_refuses_has_no_answer_and_costs_nothing(
 
 @pytest.mark.parametrize("api", ["openai", "anthropic"])
 @pytest.mark.parametrize("body", [{}, [], {"choices": [], "content": 3}, {"usage": {}}])
-def test_what_is_no_answer_is_named(server: Server, tmp_path: Path, api: str, body: object) -> None:
+def test_what_is_no_answer_is_named(server, tmp_path, api, body):
     server.body = body
     here = Endpoint.of("m", api, f"{server.url}/v1" if api == "openai" else server.url)
     with pytest.raises(ModelError, match="no answer of gpt-5-mini: what came is no answer"):
         Asker(tmp_path, "record").answer(asked(), here)
 
 
-def test_what_may_have_to_be_paid_stays_reserved(tmp_path: Path, server: Server) -> None:
+def test_what_may_have_to_be_paid_stays_reserved(tmp_path, server):
     asker = Asker(tmp_path, "record", budget=0.0003)
     most = asker.price(asked())
     assert most is not None
@@ -148,7 +140,7 @@ def test_what_may_have_to_be_paid_stays_reserved(tmp_path: Path, server: Server)
     assert server.asked == []
 
 
-def test_what_is_not_recorded_says_how_to_record_it(tmp_path: Path) -> None:
+def test_what_is_not_recorded_says_how_to_record_it(tmp_path):
     said = refusal(ModelError, lambda: Asker(tmp_path / "none").answer(asked(), Endpoint()))
     assert said == snapshot("""\
 no answer of gpt-5-mini: none is recorded for this request (fb9a6892); to ask the model,
@@ -157,7 +149,7 @@ and record what it answers, add --ask record\
     assert not (tmp_path / "none").exists()
 
 
-def test_where_models_are_refused_nothing_has_an_answer(server: Server, tmp_path: Path) -> None:
+def test_where_models_are_refused_nothing_has_an_answer(server, tmp_path):
     Asker(tmp_path, "record").answer(asked(), Endpoint("openai", f"{server.url}/v1"))
     asker = Asker(tmp_path, "refuse")
     assert refusal(UsageError, lambda: asker.check("gpt-5-mini", Endpoint())) == snapshot(
@@ -174,13 +166,7 @@ sizes = st.lists(st.integers(1, 6000), min_size=1, max_size=6)
 
 @settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sizes, st.floats(0, 0.004), st.booleans())
-def test_a_budget_is_never_passed(
-    server: Server,
-    tmp_path_factory: pytest.TempPathFactory,
-    sizes: list[int],
-    budget: float,
-    at_once: bool,
-) -> None:
+def test_a_budget_is_never_passed(server, tmp_path_factory, sizes, budget, at_once):
     asker = Asker(tmp_path_factory.mktemp("answers"), "record", budget)
     here = Endpoint("openai", f"{server.url}/v1")
 
@@ -202,7 +188,7 @@ def test_a_budget_is_never_passed(
         assert spent + max(price for price in refused if price is not None) > budget
 
 
-def test_a_larger_budget_goes_on_from_there(server: Server, tmp_path: Path) -> None:
+def test_a_larger_budget_goes_on_from_there(server, tmp_path):
     here = Endpoint("openai", f"{server.url}/v1")
     asker = Asker(tmp_path, "record", 0.0)
     assert refusal(ModelError, lambda: asker.answer(asked(), here)) == snapshot("""\
@@ -212,7 +198,7 @@ cost 0.0002 USD; a larger --budget goes on from here\
     assert Asker(tmp_path, "record", 1.0).answer(asked(), here).usd == pytest.approx(1.8e-5)
 
 
-def test_a_budget_needs_a_price(tmp_path: Path) -> None:
+def test_a_budget_needs_a_price(tmp_path):
     asker = Asker(tmp_path, "record", 1.0)
     said = refusal(
         UsageError, lambda: asker.check("own-model", Endpoint("openai", "http://127.0.0.1:1"))
@@ -230,9 +216,7 @@ a budget needs the price of own-model, which is not known: write it into a file 
 @pytest.mark.parametrize(
     "content", ["[]", '{"x": -1000000}', '{"x": 1e999}', '{"x": 1e30}', "\x80"]
 )
-def test_no_list_of_reservations_makes_room_in_a_budget(
-    content: str, server: Server, tmp_path: Path
-) -> None:
+def test_no_list_of_reservations_makes_room_in_a_budget(content, server, tmp_path):
     (tmp_path / "pending.json").write_text(content, "latin-1")
     asker, here = Asker(tmp_path, "record", budget=0.0), Endpoint("openai", server.url)
     with pytest.raises(InputError, match=r"pending\.json: is not a list"):
@@ -243,9 +227,7 @@ def test_no_list_of_reservations_makes_room_in_a_budget(
 
 
 @pytest.mark.parametrize("count", [10**12 + 1, 10**18, 10**30])
-def test_what_an_endpoint_counts_is_recorded_only_if_it_can_be_read_again(
-    count: int, server: Server, tmp_path: Path
-) -> None:
+def test_what_an_endpoint_counts_is_recorded_only_if_it_can_be_read_again(count, server, tmp_path):
     usage = {"prompt_tokens": count, "completion_tokens": 1, "total_tokens": count}
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": "x"}}
     server.body = {"id": "1", "object": "chat.completion", "created": 1, "model": "m",
@@ -266,7 +248,7 @@ NO_ADDRESSES = [
 
 
 @pytest.mark.parametrize("address", NO_ADDRESSES)
-def test_what_is_no_address_of_an_endpoint_is_refused_at_once(address: str) -> None:
+def test_what_is_no_address_of_an_endpoint_is_refused_at_once(address):
     with pytest.raises(UsageError):
         Endpoint.of("m", base_url=address)
     story = (
@@ -283,7 +265,7 @@ def test_what_is_no_address_of_an_endpoint_is_refused_at_once(address: str) -> N
     assert not Path("answers").exists()
 
 
-def test_any_host_may_be_asked() -> None:
+def test_any_host_may_be_asked():
     for address in (
         "http://127.0.0.1:8000/v1",
         "https://h",
@@ -297,9 +279,7 @@ def test_any_host_may_be_asked() -> None:
 
 
 @pytest.mark.parametrize(("api", "path"), [("openai", "/v1"), ("anthropic", "")])
-def test_a_key_is_sent_and_stands_in_no_file_and_no_error(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api: str, path: str
-) -> None:
+def test_a_key_is_sent_and_stands_in_no_file_and_no_error(server, tmp_path, monkeypatch, api, path):
     monkeypatch.setenv("COMPACTLAB_API_KEY", KEY)
     here = Endpoint.of("m", api, f"{server.url}{path}")
     server.says = f"Your key is {KEY}."
@@ -316,16 +296,14 @@ def test_a_key_is_sent_and_stands_in_no_file_and_no_error(
 
 
 @pytest.mark.parametrize(("api", "path"), [("openai", "/v1"), ("anthropic", "")])
-def test_the_key_of_a_provider_goes_to_no_other_address(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, api: str, path: str
-) -> None:
+def test_the_key_of_a_provider_goes_to_no_other_address(server, tmp_path, monkeypatch, api, path):
     for name in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN"):
         monkeypatch.setenv(name, KEY)
     Asker(tmp_path, "record").answer(asked(), Endpoint.of("m", api, f"{server.url}{path}"))
     assert server.keys == ["none"]
 
 
-def test_without_a_key_nothing_is_begun(tmp_path: Path) -> None:
+def test_without_a_key_nothing_is_begun(tmp_path):
     said = refusal(UsageError, lambda: Asker(tmp_path, "record").check("gpt-5-mini", Endpoint()))
     assert said == snapshot("to ask a model takes a key: set OPENAI_API_KEY in the environment")
     said = refusal(
@@ -337,7 +315,7 @@ def test_without_a_key_nothing_is_begun(tmp_path: Path) -> None:
     assert said == snapshot("to ask a model takes a key: set ANTHROPIC_API_KEY in the environment")
 
 
-def test_without_the_package_it_says_which(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_package_it_says_which(tmp_path, monkeypatch):
     monkeypatch.setattr("compactlab.llm.endpoint.find_spec", lambda name: None)
     said = refusal(
         UsageError,
@@ -348,7 +326,7 @@ def test_without_the_package_it_says_which(tmp_path: Path, monkeypatch: pytest.M
     )
 
 
-def test_a_process_keeps_its_client_and_a_copy_of_it_has_another(server: Server) -> None:
+def test_a_process_keeps_its_client_and_a_copy_of_it_has_another(server):
     """A connection that two processes write to mixes up what they say."""
     here = Endpoint("openai", f"{server.url}/v1")
 
@@ -364,7 +342,7 @@ def test_a_process_keeps_its_client_and_a_copy_of_it_has_another(server: Server)
     assert len(server.asked) == 3
 
 
-def test_another_key_has_another_client(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_key_has_another_client(server, monkeypatch):
     for key in ("one-key", "another-key"):
         monkeypatch.setenv("COMPACTLAB_API_KEY", key)
         Endpoint("openai", f"{server.url}/v1").ask(asked())

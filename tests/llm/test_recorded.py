@@ -1,10 +1,7 @@
 """Recordings: whole after several processes have written, and never trusted when they are read."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
-from pathlib import Path
 
 import msgspec
 import pytest
@@ -34,7 +31,7 @@ for number in range(first, first + 120):
 """
 
 
-def test_two_processes_write_at_once_and_the_recording_is_whole(tmp_path: Path) -> None:
+def test_two_processes_write_at_once_and_the_recording_is_whole(tmp_path):
     file = tmp_path / "answers" / "m.jsonl"
     command = [sys.executable, "-c", WRITER]
     both = [subprocess.Popen([*command, first, file]) for first in ("0", "60")]
@@ -45,14 +42,14 @@ def test_two_processes_write_at_once_and_the_recording_is_whole(tmp_path: Path) 
     assert all(each is not None and len(each.text) > 9000 for each in said)
 
 
-def test_of_two_answers_the_first_counts_and_both_were_paid(tmp_path: Path) -> None:
+def test_of_two_answers_the_first_counts_and_both_were_paid(tmp_path):
     recording = Recording(tmp_path / "m.jsonl")
     assert recording.add(answer(1, "First.")).text == "First."
     assert recording.add(answer(1, "Second.")).text == "First."
     assert (recording.spent, len(recording)) == (0.5, 2)
 
 
-def test_what_another_process_adds_is_found(tmp_path: Path) -> None:
+def test_what_another_process_adds_is_found(tmp_path):
     recording = Recording(tmp_path / "m.jsonl")
     recording.add(answer(1))
     line = msgspec.json.encode(answer(2)) + b"\n"
@@ -82,7 +79,7 @@ GOOD = msgspec.json.encode(answer(1)).decode()
         ("", "is not a recorded answer"),
     ],
 )
-def test_a_bad_line_is_named(line: str, fault: str, tmp_path: Path) -> None:
+def test_a_bad_line_is_named(line, fault, tmp_path):
     file = tmp_path / "m.jsonl"
     file.write_text(f"{GOOD}\n{line}\n")
     with pytest.raises(InputError) as caught:
@@ -92,7 +89,7 @@ def test_a_bad_line_is_named(line: str, fault: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("wrong", [{"prompt": -5}, {"output": 10**18}, {"usd": 2.5e23}])
-def test_what_could_not_be_read_again_is_not_added(wrong: dict[str, float], tmp_path: Path) -> None:
+def test_what_could_not_be_read_again_is_not_added(wrong, tmp_path):
     recording = Recording(tmp_path / "m.jsonl")
     recording.add(answer(1))
     with pytest.raises(InputError):
@@ -101,9 +98,7 @@ def test_what_could_not_be_read_again_is_not_added(wrong: dict[str, float], tmp_
 
 
 @given(st.binary(max_size=60), st.integers(0, len(GOOD)))
-def test_whatever_stands_in_it_is_read_or_named(
-    tmp_path_factory: pytest.TempPathFactory, noise: bytes, place: int
-) -> None:
+def test_whatever_stands_in_it_is_read_or_named(tmp_path_factory, noise, place):
     file = tmp_path_factory.mktemp("noise") / "m.jsonl"
     file.write_bytes(GOOD[:place].encode() + noise + GOOD[place:].encode() + b"\n")
     try:
@@ -113,7 +108,7 @@ def test_whatever_stands_in_it_is_read_or_named(
     assert read >= 1
 
 
-def test_a_line_that_breaks_off_is_named(tmp_path: Path) -> None:
+def test_a_line_that_breaks_off_is_named(tmp_path):
     file = tmp_path / "m.jsonl"
     file.write_text(GOOD)
     assert refusal(InputError, lambda: len(Recording(file))) == snapshot(
@@ -121,7 +116,7 @@ def test_a_line_that_breaks_off_is_named(tmp_path: Path) -> None:
     )
 
 
-def test_a_line_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_line_without_end_is_not_read(tmp_path, monkeypatch):
     monkeypatch.setattr(recorded, "LONGEST", 1000)
     file = tmp_path / "m.jsonl"
     file.write_text(f"{GOOD}\n" + "x" * 5000)
@@ -134,7 +129,7 @@ def test_a_line_without_end_is_not_read(tmp_path: Path, monkeypatch: pytest.Monk
     )
 
 
-def test_no_other_file_is_read_or_written_through_a_link(tmp_path: Path) -> None:
+def test_no_other_file_is_read_or_written_through_a_link(tmp_path):
     other, file = tmp_path / "other", tmp_path / "m.jsonl"
     other.write_text(f"{GOOD}\n")
     file.symlink_to(other)

@@ -1,7 +1,5 @@
 """A request has one key, however it is written and whatever secrets stand in it."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -25,7 +23,7 @@ requests = st.builds(
 
 
 @given(requests, st.randoms())
-def test_the_order_of_keys_does_not_matter(request: Request, random: Any) -> None:
+def test_the_order_of_keys_does_not_matter(request, random):
     def shuffled(value: Any) -> Any:
         if isinstance(value, list):
             return list(map(shuffled, value))
@@ -40,11 +38,11 @@ def test_the_order_of_keys_does_not_matter(request: Request, random: Any) -> Non
 
 
 @given(requests, requests)
-def test_two_requests_have_one_key_only_if_they_are_the_same(one: Request, two: Request) -> None:
+def test_two_requests_have_one_key_only_if_they_are_the_same(one, two):
     assert (one.key == two.key) == (one.redacted == two.redacted)
 
 
-def test_a_secret_changes_nothing() -> None:
+def test_a_secret_changes_nothing():
     def asked(secret: str) -> Request:
         return Request("m", (Turn("user", f"password = '{secret}'"),), 10, f"Key: {secret}")
 
@@ -53,18 +51,18 @@ def test_a_secret_changes_nothing() -> None:
     assert "hT7" not in str(one.redacted)
 
 
-def test_each_draw_is_a_request_of_its_own() -> None:
+def test_each_draw_is_a_request_of_its_own():
     draws = [Request("m", (Turn("user", "Why?"),), 10, draw=draw).key for draw in range(3)]
     assert len(set(draws)) == 3
 
 
-def test_half_a_character_can_be_sent() -> None:
+def test_half_a_character_can_be_sent():
     request = Request("m", (Turn("user", "a\ud83d"),), 10)
     assert request.redacted.turns[0].text == "a?"
 
 
 @given(st.lists(st.tuples(st.sampled_from(["user", "assistant"]), texts)))
-def test_turns_take_turns_and_lose_no_word(said: list[tuple[Any, str]]) -> None:
+def test_turns_take_turns_and_lose_no_word(said):
     turns = turns_of(said)
     assert [turn.role for turn in turns] == ["user", "assistant"] * (len(turns) // 2) + ["user"] * (
         len(turns) % 2

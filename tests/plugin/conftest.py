@@ -1,7 +1,5 @@
 """A stranger's repository: a session in which something must not be forgotten, and its tests."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The example of an agent's repository passes, and fails once its settings are worse."""
 
-from __future__ import annotations
-
 import re
 import shutil
 from pathlib import Path
@@ -21,11 +19,11 @@ def agent(root: Path, pytester: pytest.Pytester) -> Path:
     return pytester.path
 
 
-def test_it_passes_as_it_is(agent: Path, pytester: pytest.Pytester) -> None:
+def test_it_passes_as_it_is(agent, pytester):
     pytester.runpytest_inprocess(*PLAIN).assert_outcomes(passed=5)
 
 
-def test_a_worse_setting_is_caught(agent: Path, pytester: pytest.Pytester) -> None:
+def test_a_worse_setting_is_caught(agent, pytester):
     settings = agent / "agent" / "settings.py"
     text = re.sub(
         r"COMPACTION = .*",
@@ -42,9 +40,7 @@ E           decision deploy target: eu-west-3, said in message 1 (u1), needed at
 """)
 
 
-def test_the_page_shows_a_test_that_runs(
-    root: Path, agent: Path, pytester: pytest.Pytester
-) -> None:
+def test_the_page_shows_a_test_that_runs(root, agent, pytester):
     page = (root / "docs" / "gate.md").read_text("utf-8").partition("## In a test suite")[2]
     (shown, *_) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     (agent / "tests" / "test_shown.py").write_text(shown)

@@ -1,10 +1,7 @@
 """Rules in somebody's tests: they hold, or the test says what was forgotten and what it cost."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
@@ -17,7 +14,7 @@ from tests.plugin.conftest import session
 Agent = Callable[..., tuple[pytest.RunResult, str]]
 
 
-def test_what_is_kept_holds_and_figures_can_be_asked_for(agent: Agent) -> None:
+def test_what_is_kept_holds_and_figures_can_be_asked_for(agent):
     result, said = agent("""
 @pytest.mark.compaction(strategy="keep_all")
 def test_it_remembers(compaction):
@@ -32,7 +29,7 @@ def test_it_remembers(compaction):
     assert "warning" not in said
 
 
-def test_a_failure_says_what_was_forgotten_and_what_it_cost(agent: Agent) -> None:
+def test_a_failure_says_what_was_forgotten_and_what_it_cost(agent):
     result, said = agent("""
 @pytest.mark.compaction(strategy="sliding_window(keep=2)")
 def test_it_remembers(compaction):
@@ -54,7 +51,7 @@ gone\
     assert cost.endswith("USD, in 3 compactions")
 
 
-def test_no_frame_of_the_plug_in_is_shown(agent: Agent) -> None:
+def test_no_frame_of_the_plug_in_is_shown(agent):
     _, said = agent("""
 @pytest.mark.compaction(strategy="keep_none")
 def test_it_remembers(compaction):
@@ -74,7 +71,7 @@ def test_it_is_marked_wrongly(compaction):
     assert "During handling" not in said
 
 
-def test_rules_on_a_change_are_held_against_another_strategy(agent: Agent) -> None:
+def test_rules_on_a_change_are_held_against_another_strategy(agent):
     result, said = agent("""
 @pytest.mark.compaction(strategy="keep_none")
 @pytest.mark.parametrize("rule", ["+5%", "exact", "-1"])
@@ -91,7 +88,7 @@ def test_memory(compaction):
     assert "(keep_all: 0.000" in said
 
 
-def test_the_needs_of_one_type_of_fact_can_be_asked_for(agent: Agent) -> None:
+def test_the_needs_of_one_type_of_fact_can_be_asked_for(agent):
     result, said = agent(
         """
 pytestmark.append(pytest.mark.compaction(strategy="keep_none"))
@@ -124,9 +121,7 @@ E         it cost 0.000396 USD, in 3 compactions\
 """)
 
 
-def test_recall_can_be_asked_for_where_something_is_needed_so_late(
-    agent: Agent, pytester: pytest.Pytester
-) -> None:
+def test_recall_can_be_asked_for_where_something_is_needed_so_late(agent, pytester):
     late = session().replace("And the tests?", "And these tests? " + "one failed, " * 8_000)
     pytester.mkdir("late").joinpath("talk.jsonl").write_text(late)
     result, said = agent("""
@@ -167,9 +162,7 @@ def test_it_is_as_agreed(compaction):
 """
 
 
-def test_a_figure_that_a_baseline_lacks_cannot_be_judged_by_it(
-    agent: Agent, pytester: pytest.Pytester, stored: Path
-) -> None:
+def test_a_figure_that_a_baseline_lacks_cannot_be_judged_by_it(agent, pytester, stored):
     found = api.run(pytester.path / "sessions", "keep_all", ["claude-sonnet-4-5"])
     stored.write_text(written(Baseline.of(found, ["cost_usd", "amnesia_need"])))
     result, said = agent("""
@@ -182,7 +175,7 @@ def test_recall(compaction):
     assert "recall_20k -0.02 (cannot judge): the baseline has no figures of recall_20k" in said
 
 
-def test_a_stored_baseline_holds_what_it_holds(agent: Agent, stored: Path) -> None:
+def test_a_stored_baseline_holds_what_it_holds(agent, stored):
     result, _ = agent(HELD)
     result.assert_outcomes(passed=1)
     text = stored.read_text()
@@ -210,16 +203,14 @@ def test_a_stored_baseline_holds_what_it_holds(agent: Agent, stored: Path) -> No
     ],
     ids=["gone", "no baseline", "of another window", "without the strategy"],
 )
-def test_a_baseline_that_says_nothing_is_no_pass(
-    agent: Agent, stored: Path, change: Callable[[Path], Any], told: str
-) -> None:
+def test_a_baseline_that_says_nothing_is_no_pass(agent, stored, change, told):
     change(stored)
     result, said = agent(HELD)
     result.assert_outcomes(failed=1)
     assert told in said
 
 
-def test_what_fails_to_run_is_no_pass(agent: Agent, pytester: pytest.Pytester) -> None:
+def test_what_fails_to_run_is_no_pass(agent, pytester):
     pytester.makepyfile(
         broken="""
         from dataclasses import dataclass
@@ -260,9 +251,7 @@ FAILING = """
 
 
 @pytest.mark.parametrize("most", [0, 6])
-def test_what_failed_before_and_fails_now_is_no_pass(
-    most: int, agent: Agent, pytester: pytest.Pytester
-) -> None:
+def test_what_failed_before_and_fails_now_is_no_pass(most, agent, pytester):
     sessions = pytester.path / "sessions"
     short = session(id="short").splitlines(keepends=True)[:5]
     (sessions / "short.jsonl").write_text("".join(short))
@@ -294,7 +283,7 @@ def test_another(compaction):
     assert "not in the baseline" not in said
 
 
-def test_without_a_model_nothing_passes_by_what_failed_likewise(agent: Agent) -> None:
+def test_without_a_model_nothing_passes_by_what_failed_likewise(agent):
     result, said = agent("""
 @pytest.mark.compaction(strategy="keep_none", model="")
 def test_it(compaction):
@@ -304,7 +293,7 @@ def test_it(compaction):
     assert "cost_usd +2% (cannot judge): 1 run of keep_all failed" in said
 
 
-def test_several_rules_on_a_figure_must_all_hold(agent: Agent) -> None:
+def test_several_rules_on_a_figure_must_all_hold(agent):
     result, said = agent("""
 @pytest.mark.compaction(strategy="keep_none")
 @pytest.mark.parametrize("least", ["-99%", "-1%"])
@@ -316,7 +305,7 @@ def test_cost(compaction, least):
     assert "holds: cost_usd +0" in said
 
 
-def test_a_wrong_strategy_beside_shows_no_frame_of_the_plug_in(agent: Agent) -> None:
+def test_a_wrong_strategy_beside_shows_no_frame_of_the_plug_in(agent):
     result, said = agent("""
 @pytest.mark.compaction(strategy="keep_none")
 @pytest.mark.parametrize("other", ["keep_al", 5])
@@ -329,7 +318,7 @@ def test_it(compaction, other):
     assert "plugin" not in said.partition("= FAILURES =")[2]
 
 
-def test_replays_of_a_conversation_forget_the_same_fact(agent: Agent) -> None:
+def test_replays_of_a_conversation_forget_the_same_fact(agent):
     result, said = agent("""
 @pytest.mark.compaction(strategy="keep_none", seeds=3)
 def test_it(compaction):
@@ -340,9 +329,7 @@ def test_it(compaction):
     assert said.count("needed at call 4 (lag <1k) and gone, and 2 times more") == 1
 
 
-def test_nothing_is_a_command_to_the_machine_that_reads_the_log(
-    agent: Agent, pytester: pytest.Pytester
-) -> None:
+def test_nothing_is_a_command_to_the_machine_that_reads_the_log(agent, pytester):
     hostile = session("##[add-mask]x", "::error::pwned")
     (pytester.path / "sessions" / "evil.jsonl").write_text(hostile)
     tests = """
@@ -358,9 +345,7 @@ def test_it_remembers(compaction):
         assert ": :error::pwned: decision" in said
 
 
-def test_what_strangers_wrote_has_no_power_over_the_terminal(
-    agent: Agent, pytester: pytest.Pytester
-) -> None:
+def test_what_strangers_wrote_has_no_power_over_the_terminal(agent, pytester):
     folder = pytester.path / "sessions"
     (folder / "evil.jsonl").write_text(
         session("\x1b]0;x\x07\u202eeu\nwest" + "9" * 5_000, "a\x1b[2J")
@@ -387,7 +372,7 @@ of = dict(strategy="claude_code", model="gpt-5", window=32_000, loop="closed")
 """
 
 
-def test_compaction_after_compaction_fails_a_test(agent: Agent) -> None:
+def test_compaction_after_compaction_fails_a_test(agent):
     result, said = agent(f"""{SPIRAL}
 @pytest.mark.compaction(**of, conversations=CALM)
 def test_it_gets_on_with_its_work(compaction):
@@ -411,7 +396,7 @@ def test_it_compacts_again_and_again(compaction):
     assert "holds: compaction_stall_max_s <= 120, compactions_by_rereads <= 0.2" in "\n".join(told)
 
 
-def test_an_interval_where_nothing_compacted_twice_is_no_pass(agent: Agent) -> None:
+def test_an_interval_where_nothing_compacted_twice_is_no_pass(agent):
     result, said = agent(f"""{SPIRAL}
 @pytest.mark.compaction(**of, conversations=CALM)
 def test_it_is_asked_for_what_is_not_there(compaction):

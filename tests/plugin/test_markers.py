@@ -1,7 +1,5 @@
 """Markers: what they take, from where their paths are taken, and what is said of a slip."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Callable
@@ -40,7 +38,7 @@ WRONG = {
 }
 
 
-def test_a_wrong_setting_names_the_test_and_what_was_meant(agent: Agent) -> None:
+def test_a_wrong_setting_names_the_test_and_what_was_meant(agent):
     tests = [
         f"@pytest.mark.compaction({given})\ndef test_{number}(compaction):\n    pass\n"
         for number, given in enumerate(WRONG)
@@ -53,7 +51,7 @@ def test_a_wrong_setting_names_the_test_and_what_was_meant(agent: Agent) -> None
         assert told in line
 
 
-def test_what_is_not_understood_is_passed_over_unless_told_otherwise(agent: Agent) -> None:
+def test_what_is_not_understood_is_passed_over_unless_told_otherwise(agent):
     """The tests' own repository has a session; this one has a record that nobody knows."""
     result, said = agent("""
 from pathlib import Path
@@ -75,7 +73,7 @@ def test_b(compaction):
     assert "deploy.jsonl:12: unknown type of line 'poem'" in said
 
 
-def test_the_marker_without_the_fixture_is_refused(agent: Agent) -> None:
+def test_the_marker_without_the_fixture_is_refused(agent):
     result, said = agent("""
 @pytest.mark.compaction(strategy="keep_all")
 def test_that_holds_nothing():
@@ -106,7 +104,7 @@ WRONG_RULES = {
 }
 
 
-def test_a_wrong_rule_is_told(agent: Agent) -> None:
+def test_a_wrong_rule_is_told(agent):
     asked = "\n    ".join(repr(given) + "," for given in WRONG_RULES)
     result, said = agent(f"""
 @pytest.mark.compaction(strategy="keep_all")
@@ -123,7 +121,7 @@ def test_it(compaction, given):
         assert words in line
 
 
-def test_the_nearest_marker_wins_setting_by_setting(agent: Agent) -> None:
+def test_the_nearest_marker_wins_setting_by_setting(agent):
     result, _ = agent("""
 @pytest.mark.compaction(window=30_000, strategy="keep_none")
 class TestAgent:
@@ -139,7 +137,7 @@ class TestAgent:
     result.assert_outcomes(passed=2)
 
 
-def test_a_case_is_nearer_than_its_test_and_a_class_than_its_bases(agent: Agent) -> None:
+def test_a_case_is_nearer_than_its_test_and_a_class_than_its_bases(agent):
     result, _ = agent("""
 mark = pytest.mark.compaction
 
@@ -183,7 +181,7 @@ class TestAlone(Root):
     result.assert_outcomes(passed=7)
 
 
-def test_one_process_does_without_temporary_folders(agent: Agent) -> None:
+def test_one_process_does_without_temporary_folders(agent):
     result, _ = agent(
         """
 @pytest.mark.compaction(strategy="keep_all")
@@ -196,7 +194,7 @@ def test_it(compaction):
     result.assert_outcomes(passed=1)
 
 
-def test_paths_are_those_of_the_repository_or_of_the_test(tmp_path: Path) -> None:
+def test_paths_are_those_of_the_repository_or_of_the_test(tmp_path):
     tests = tmp_path / "tests"
     for name in ("sessions", "tests/sessions", "tests/mine"):
         (tmp_path / name).mkdir(parents=True)
@@ -227,7 +225,7 @@ class Own(Strategy):
 """
 
 
-def test_of_strategies_in_both_folders_that_of_the_repository_is_meant(tmp_path: Path) -> None:
+def test_of_strategies_in_both_folders_that_of_the_repository_is_meant(tmp_path):
     tests = tmp_path / "tests"
     tests.mkdir()
     (tests / "own.py").write_text(OWN.format(keep=2))
@@ -254,7 +252,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return found
 
 
-def test_the_same_replay_is_made_once(agent: Agent, made: list[str]) -> None:
+def test_the_same_replay_is_made_once(agent, made):
     result, _ = agent("""
 @pytest.mark.compaction(strategy="keep_none")
 @pytest.mark.parametrize("time", range(3))
@@ -278,7 +276,7 @@ def test_that_asks_for_nothing(compaction):
     assert sorted(made) == ["keep_all", "keep_all", "keep_none"]
 
 
-def test_processes_share_replays(tmp_path: Path, made: list[str]) -> None:
+def test_processes_share_replays(tmp_path, made):
     marker = pytest.mark.compaction(
         strategy="keep_all", conversations="rewinds(turns=2, tokens=2000)"
     )
@@ -290,7 +288,7 @@ def test_processes_share_replays(tmp_path: Path, made: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_workers_of_xdist_share_them_too(agent: Agent, pytester: pytest.Pytester) -> None:
+def test_workers_of_xdist_share_them_too(agent, pytester):
     agent("""
 @pytest.mark.compaction(strategy="keep_none")
 @pytest.mark.parametrize("time", range(6))
@@ -306,7 +304,7 @@ def test_it(compaction, time):
     assert len(list((base / "compactlab").glob("*/manifest.json"))) == 2
 
 
-def test_whoever_never_asks_for_it_does_not_wait_for_it() -> None:
+def test_whoever_never_asks_for_it_does_not_wait_for_it():
     code = (
         "import sys, pytest; before = set(sys.modules); import compactlab.testing; "
         "print(*sorted(set(sys.modules) - before))"

@@ -1,7 +1,5 @@
 """Misses: which facts of a table were needed in vain, and which of them are told."""
 
-from __future__ import annotations
-
 import shlex
 
 import numpy as np
@@ -29,7 +27,7 @@ def results() -> Results:
     return Results([Run("talk", "", "keep_none()", "", 0, 0, rows={"facts": Rows(columns, 0, 5)})])
 
 
-def test_what_was_missed_most_is_told_first_and_what_was_met_is_not() -> None:
+def test_what_was_missed_most_is_told_first_and_what_was_met_is_not():
     found = misses(results(), most=2)
     assert (found.needs, found.missed, found.count) == (8, 5, 3)
     assert [(miss.fact, miss.message, miss.call, miss.times) for miss in found.facts] == [
@@ -38,13 +36,13 @@ def test_what_was_missed_most_is_told_first_and_what_was_met_is_not() -> None:
     ]
 
 
-def test_of_one_type_of_fact_others_are_not_counted() -> None:
+def test_of_one_type_of_fact_others_are_not_counted():
     found = misses(results(), "goal")
     assert (found.needs, found.missed, found.count) == (5, 2, 2)
     assert [miss.fact for miss in found.facts] == ["once", "once more"]
 
 
-def test_what_was_missed_at_the_lag_that_fell_is_told_before_what_was_missed_more() -> None:
+def test_what_was_missed_at_the_lag_that_fell_is_told_before_what_was_missed_more():
     columns = {**FACTS, "missed_lag": ["", "20000", "", "1000", "40000"]}
     arrays = {name: np.array(values, object) for name, values in columns.items()}
     run = Run("talk", "", "keep_none()", "", 0, 0, rows={"facts": Rows(arrays, 0, 5)})
@@ -52,7 +50,7 @@ def test_what_was_missed_at_the_lag_that_fell_is_told_before_what_was_missed_mor
     assert [miss.fact for miss in found.facts] == ["once", "once more", "branch: main"]
 
 
-def test_the_command_to_look_runs_as_it_stands() -> None:
+def test_the_command_to_look_runs_as_it_stands():
     run = results().runs[0]
     run.source, run.scenario, run.label = "coding_agent(turns=2)-3", "coding_agent", "keep_none"
     run.seed, run.window, run.model = 3, 9000, "claude-sonnet-4-5"

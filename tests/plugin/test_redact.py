@@ -1,8 +1,5 @@
 """What looks like a secret is hidden in what the plug-in finds and says, if it is told so."""
 
-from __future__ import annotations
-
-import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -42,11 +39,6 @@ def test_another_wrong_strategy(compaction):
 """
 
 
-def without_facts(text: str) -> str:
-    lines = [json.loads(line) for line in text.splitlines()]
-    return "".join(f"{json.dumps(line)}\n" for line in lines if "fact" not in line["type"])
-
-
 @pytest.fixture
 def secret(agent: Agent, pytester: pytest.Pytester) -> Agent:
     """The agent, whose sessions say a token, a password and a mail address."""
@@ -63,16 +55,14 @@ def keep(folder: Path, *, redact: bool) -> None:
     (folder / "baseline.json").write_text(written(Baseline.of(found)))
 
 
-def test_unless_it_is_told_what_was_forgotten_is_said(secret: Agent) -> None:
+def test_unless_it_is_told_what_was_forgotten_is_said(secret):
     result, said = secret(TESTS)
     result.assert_outcomes(failed=4, passed=1, errors=1)
     assert all(word in said for word in SAID)
 
 
 @pytest.mark.parametrize("way", ["option", "configuration"])
-def test_nothing_of_a_secret_is_said_if_it_is_told(
-    way: str, secret: Agent, pytester: pytest.Pytester
-) -> None:
+def test_nothing_of_a_secret_is_said_if_it_is_told(way, secret, pytester):
     if way == "configuration":
         pytester.makeini("[pytest]\ncompaction_redact = true\n")
     tests = TESTS.replace("ann@example.org.py", "own.py")
@@ -86,21 +76,21 @@ def test_nothing_of_a_secret_is_said_if_it_is_told(
     assert f"word: {place} Secret Keyword 1], said in message 1 (u1)" in said
 
 
-def test_a_wrong_setting_is_told_without_it(secret: Agent) -> None:
+def test_a_wrong_setting_is_told_without_it(secret):
     _, said = secret(TESTS, "--compaction-redact", "--tb=line")
     told = [line for line in said.splitlines() if "cannot be loaded" in line]
     assert len(told) >= 3
     assert all("[redacted Mail Address 1]" in line and MAIL not in line for line in told)
 
 
-def test_a_baseline_may_have_been_hidden_too(secret: Agent, pytester: pytest.Pytester) -> None:
+def test_a_baseline_may_have_been_hidden_too(secret, pytester):
     keep(pytester.path, redact=True)
     assert MAIL not in (pytester.path / "baseline.json").read_text()
     result, _ = secret(TESTS, "--compaction-redact", "-k", "test_baseline")
     result.assert_outcomes(passed=1, deselected=5)
 
 
-def test_no_figure_changes(secret: Agent, pytester: pytest.Pytester) -> None:
+def test_no_figure_changes(secret, pytester):
     tests = """
 @pytest.mark.compaction(strategy="sliding_window(keep=2)")
 def test_figures(compaction):

@@ -1,7 +1,5 @@
 """Audits of logs that are at hand, put together as the command does it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What reports say, with the names in it as they are."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from textwrap import fill
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
@@ -14,7 +13,7 @@ from compactlab.reports.page.headlines import ROWS, picks
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.tables import LAG_TABLE
 from tests.lines import fitting
-from tests.reports.conftest import Make, Store, Told
+from tests.reports.conftest import Make, Store
 from tests.reports.spoken import only, tokens_and_money, verdict
 
 KEPT = [(0, 600), (600, 300), (900, 100)]
@@ -50,9 +49,7 @@ def many(make: Make, store: Store) -> Callable[..., Results]:
     return made
 
 
-def test_the_cheapest_that_is_shown_to_recall_enough_is_recommended(
-    many: Callable[..., Results],
-) -> None:
+def test_the_cheapest_that_is_shown_to_recall_enough_is_recommended(many):
     advice = Advice(only(many(40)))
     assert [row.label for row in (advice.advised, advice.cheapest, advice.best_recall) if row] == [
         "careful", "forgetful", "keen",
@@ -74,25 +71,19 @@ def test_the_cheapest_that_is_shown_to_recall_enough_is_recommended(
         ("twelve", 12, {}),
     ],
 )
-def test_a_verdict_is_what_it_was(
-    many: Callable[..., Results], told: Told, name: str, number: int, how: dict[str, Any]
-) -> None:
+def test_a_verdict_is_what_it_was(many, told, name, number, how):
     told(name, verdict(only(many(number, **how))))
 
 
 @pytest.mark.parametrize(("forgotten", "shown"), [(0.02, True), (0.12, False)])
-def test_what_is_not_shown_is_not_recommended(
-    many: Callable[..., Results], forgotten: float, shown: bool
-) -> None:
+def test_what_is_not_shown_is_not_recommended(many, forgotten, shown):
     """88 % is enough in these 40 conversations, and not surely so in all others."""
     advice = Advice(only(many(40, careful=forgotten, keen=0.5)))
     assert (advice.advised is not None) == shown
 
 
 @pytest.mark.parametrize("recorded", [False, True])
-def test_seeds_are_advised_only_where_they_make_conversations(
-    many: Callable[..., Results], recorded: bool
-) -> None:
+def test_seeds_are_advised_only_where_they_make_conversations(many, recorded):
     """Another seed of a recording replays it again: an answer there is to record more."""
     results = many(6)
     if recorded:  # without a compaction, so that it costs as much as keep_all
@@ -107,13 +98,11 @@ def test_seeds_are_advised_only_where_they_make_conversations(
     assert ("--seeds" in text) is not recorded
 
 
-def test_few_conversations_recommend_nothing(many: Callable[..., Results]) -> None:
+def test_few_conversations_recommend_nothing(many):
     assert Advice(only(many(27, 0.0, 0.0))).advised is None
 
 
-def test_what_does_not_show_what_forgetting_is_recommends_nothing(
-    many: Callable[..., Results], told: Told
-) -> None:
+def test_what_does_not_show_what_forgetting_is_recommends_nothing(many, told):
     bare, easy, plain, early = (many(40) for _ in range(4))
     bare.runs = [run for run in bare.runs if run.strategy != "keep_none()"]
     for run in easy.runs:
@@ -134,8 +123,8 @@ def test_what_does_not_show_what_forgetting_is_recommends_nothing(
     ("junk", "advised"), [(0.98, False), (0.93, False), (0.3, True)], ids=["junk", "near", "far"]
 )
 def test_what_summaries_keep_counts_only_beyond_summaries_without_content(
-    make: Make, store: Store, told: Told, junk: float, advised: bool
-) -> None:
+    make, store, told, junk, advised
+):
     """It recalls 98 % in each case: only the last time that is shown to be for its summaries."""
     runs = []
     for index in range(40):
@@ -150,9 +139,7 @@ def test_what_summaries_keep_counts_only_beyond_summaries_without_content(
     told(f"junk recalls {round(100 * junk)} of 100", verdict(only(store(*runs))))
 
 
-def test_where_an_oracle_loses_as_much_the_loss_is_the_strategys(
-    make: Make, store: Store, told: Told
-) -> None:
+def test_where_an_oracle_loses_as_much_the_loss_is_the_strategys(make, store, told):
     runs = [
         make("keep_all()", scaled(KEPT, 2), labels="declared"),
         make("summed()", SHORT, cut=[1], side=0.0001, need=0.6, junk=0.5, oracle=0.7),
@@ -160,28 +147,28 @@ def test_where_an_oracle_loses_as_much_the_loss_is_the_strategys(
     told("an oracle loses as much", verdict(only(store(*runs))))
 
 
-def test_a_control_in_a_pipeline_is_a_control(make: Make, store: Store) -> None:
+def test_a_control_in_a_pipeline_is_a_control(make, store):
     comparison = only(
         store(make("keep_all()", KEPT), make("keep_none() + memory_recall()", TINY, cut=[1]))
     )
     assert [row.control for row in comparison.rows] == [True, True]
 
 
-def test_who_only_asked_and_never_compacted_is_no_candidate(make: Make, store: Store) -> None:
+def test_who_only_asked_and_never_compacted_is_no_candidate(make, store):
     comparison = only(
         store(make("keep_all()", [(0, 100)]), make("refused()", [(0, 100)], side=0.0001))
     )
     assert not comparison.rows[-1].choice
 
 
-def test_the_cheapest_and_the_best_are_named(many: Callable[..., Results]) -> None:
+def test_the_cheapest_and_the_best_are_named(many):
     roles = {row.label: role for row, role in picks(Advice(only(many(12, careful=0.1, keen=0.08))))}
     assert roles["forgetful"] == "cheapest"
     assert roles["keen"] == "highest recall"
     assert roles["careful"] == "cheapest \N{GREATER-THAN OR EQUAL TO}80%"
 
 
-def test_bills_that_cannot_be_told_apart_are_named(make: Make, store: Store, told: Told) -> None:
+def test_bills_that_cannot_be_told_apart_are_named(make, store, told):
     runs = []
     for index in range(40):
         name, other = f"talk-{index}", 1.0 + 0.06 * (-1) ** index
@@ -194,7 +181,7 @@ def test_bills_that_cannot_be_told_apart_are_named(make: Make, store: Store, tol
     told("bills that cannot be told apart", verdict(only(store(*runs))))
 
 
-def test_the_verdict_has_twenty_lines(many: Callable[..., Results], told: Told) -> None:
+def test_the_verdict_has_twenty_lines(many, told):
     text = brief(many(40))
     assert len(text.splitlines()) <= LINES
     assert max(map(len, text.splitlines())) <= 110
@@ -202,7 +189,7 @@ def test_the_verdict_has_twenty_lines(many: Callable[..., Results], told: Told) 
     told("first screen in Markdown", [brief_markdown(many(40))])
 
 
-def test_how_far_it_carries_never_falls_off_the_end(make: Make, store: Store, told: Told) -> None:
+def test_how_far_it_carries_never_falls_off_the_end(make, store, told):
     """Of a long front, the table has three steps and what has a role."""
     runs = []
     for index in range(8):
@@ -233,7 +220,7 @@ def test_how_far_it_carries_never_falls_off_the_end(make: Make, store: Store, to
     told("first screen of a long front", [text])
 
 
-def test_a_hundredth_of_a_point_is_not_worth_money(make: Make, store: Store) -> None:
+def test_a_hundredth_of_a_point_is_not_worth_money(make, store):
     """Neither as the one that forgets least, nor as a step of the front."""
     comparison = only(
         store(
@@ -250,7 +237,7 @@ def test_a_hundredth_of_a_point_is_not_worth_money(make: Make, store: Store) -> 
     assert [row.label for row in advice.steps] == ["cheap", "good"]
 
 
-def test_alike_is_who_is_as_sound_and_cannot_be_told_apart(make: Make, store: Store) -> None:
+def test_alike_is_who_is_as_sound_and_cannot_be_told_apart(make, store):
     runs = []
     for index in range(60):
         name, other = f"talk-{index}", 1.0 + 0.06 * (-1) ** index
@@ -267,9 +254,7 @@ def test_alike_is_who_is_as_sound_and_cannot_be_told_apart(make: Make, store: St
     assert both == {"best", "alike"}
 
 
-def test_nothing_is_advised_that_costs_more_than_the_reference(
-    make: Make, store: Store, told: Told
-) -> None:
+def test_nothing_is_advised_that_costs_more_than_the_reference(make, store, told):
     runs = []
     for index in range(40):
         name, size = f"talk-{index}", 1 + 0.001 * index
@@ -287,7 +272,7 @@ def test_nothing_is_advised_that_costs_more_than_the_reference(
     told("dearer than the reference", verdict(only(store(*runs))))
 
 
-def test_the_nearest_is_over_the_window_least(make: Make, store: Store) -> None:
+def test_the_nearest_is_over_the_window_least(make, store):
     over = [(0, 1_000), (1_000, 1_500), (0, 900)]
     results = store(
         make("keep_all()", over),
@@ -299,7 +284,7 @@ def test_the_nearest_is_over_the_window_least(make: Make, store: Store) -> None:
     assert nearest.label == "once"
 
 
-def test_only_what_is_determined_is_counted(make: Make, store: Store, told: Told) -> None:
+def test_only_what_is_determined_is_counted(make, store, told):
     runs = []
     for index in range(60):
         name, other = f"talk-{index}", 1.0 + 0.06 * (-1) ** index
@@ -311,13 +296,13 @@ def test_only_what_is_determined_is_counted(make: Make, store: Store, told: Told
     told("half is determined", verdict(only(store(*runs))))
 
 
-def test_made_up_sessions_were_not_run_by_anybody(make: Make, store: Store) -> None:
+def test_made_up_sessions_were_not_run_by_anybody(make, store):
     runs = [make(spec, KEPT, model="m") for spec in ("keep_all()", "as_recorded()")]
     runs.append(make("cut()", SHORT, cut=[1], model="m"))
     assert "as recorded" not in brief(store(*runs))
 
 
-def test_a_tokens_and_money_needs_calls(make: Make, store: Store) -> None:
+def test_a_tokens_and_money_needs_calls(make, store):
     runs = [make("keep_all()", KEPT), make("sliding_window()", SHORT, cut=[1])]
     (sentences,) = tokens_and_money(only(store(*runs)))
     assert fitting(sentences) == snapshot("""\
@@ -329,9 +314,7 @@ read 0% of its prompt tokens from the cache, and keep_all 60.0%.\
     assert list(tokens_and_money(only(store(*runs)))) == []
 
 
-def test_the_closed_loop_is_compared_with_the_open_one(
-    make: Make, store: Store, told: Told
-) -> None:
+def test_the_closed_loop_is_compared_with_the_open_one(make, store, told):
     runs = [make("keep_all()", KEPT), make("one()", SHORT, cut=[1]), make("two()", TINY, cut=[1])]
     for run in runs:
         run.metrics["cost_with_recovery_usd"] = 2 * (run.metrics["cost_usd"] or 0)

@@ -1,7 +1,5 @@
 """What is advised of real replays: nothing for what a summary kept that says nothing."""
 
-from __future__ import annotations
-
 import pytest
 
 import compactlab
@@ -18,7 +16,7 @@ METRICS = (
 
 @pytest.mark.slow
 @pytest.mark.parametrize("summarizer", ["junk", "empty"])
-def test_a_summary_that_says_nothing_is_no_reason_to_choose_a_strategy(summarizer: str) -> None:
+def test_a_summary_that_says_nothing_is_no_reason_to_choose_a_strategy(summarizer):
     results = compactlab.run(
         "coding_agent(turns=8, tokens=50000)", STRATEGIES, ["claude-sonnet-4-5"],
         summarizer=summarizer, seeds=32, window=30_000, metrics=METRICS, tables=["lags", "calls"],

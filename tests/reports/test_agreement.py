@@ -1,7 +1,6 @@
 """What is advised under one model or summariser may reverse under another, and then is said."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 from inline_snapshot import snapshot
@@ -12,7 +11,7 @@ from compactlab.reports.analysis.scope import told_apart
 from compactlab.reports.page.brief import brief
 from compactlab.sim.store.run import Run
 from tests.lines import fitting
-from tests.reports.conftest import Make, Store, Told
+from tests.reports.conftest import Make, Store
 from tests.reports.spoken import agreement, folded
 
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
@@ -51,20 +50,18 @@ def sentences(store: Store, *groups: list[Run]) -> list[str]:
          [{"turned": False, "summarizer": "low()"}, {"turned": False, "summarizer": "high()"}]),
     ],
 )  # fmt: skip
-def test_what_is_said_of_several_comparisons(
-    make: Make, store: Store, told: Told, name: str, groups: list[dict[str, Any]]
-) -> None:
+def test_what_is_said_of_several_comparisons(make, store, told, name, groups):
     told(name, sentences(store, *(runs(make, **group) for group in groups)))
 
 
-def test_where_nothing_is_shown_anywhere_nothing_is_recommended(make: Make, store: Store) -> None:
+def test_where_nothing_is_shown_anywhere_nothing_is_recommended(make, store):
     low, high = (runs(make, turned=False, summarizer=name)[:8] for name in ("low()", "high()"))
     assert sentences(store, low, high) == snapshot(
         ["No strategy is recommended with any of 2 summarisers."]
     )
 
 
-def test_the_order_of_runs_changes_nothing(make: Make, store: Store) -> None:
+def test_the_order_of_runs_changes_nothing(make, store):
     low = runs(make, turned=False, summarizer="low()")
     high = runs(make, turned=True, summarizer="high()")
     several = [*low, *high]
@@ -72,9 +69,7 @@ def test_the_order_of_runs_changes_nothing(make: Make, store: Store) -> None:
     assert sentences(store, moved) == sentences(store, several) != []
 
 
-def test_that_it_reverses_never_falls_off_the_end(
-    make: Make, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_that_it_reverses_never_falls_off_the_end(make, store, monkeypatch):
     """Else the first twenty lines said to choose what is not determined."""
     monkeypatch.setenv("COLUMNS", "40")
     low = runs(make, turned=False, summarizer="low()")
@@ -86,7 +81,7 @@ and one with high()\
 """)
 
 
-def test_other_conversations_cannot_agree(make: Make, store: Store) -> None:
+def test_other_conversations_cannot_agree(make, store):
     one = runs(make, turned=False, summarizer="low()")
     other = [
         replace(run, conversation=f"other {run.conversation}")
@@ -95,7 +90,7 @@ def test_other_conversations_cannot_agree(make: Make, store: Store) -> None:
     assert sentences(store, one, other) == []
 
 
-def test_equal_figures_do_not_flip(make: Make, store: Store) -> None:
+def test_equal_figures_do_not_flip(make, store):
     same = [
         [
             replace(run, summarizer=name)
@@ -106,7 +101,7 @@ def test_equal_figures_do_not_flip(make: Make, store: Store) -> None:
     assert flips(comparisons(store(*(run for group in same for run in group))), "cost_usd") == []
 
 
-def test_a_tie_is_no_turn(make: Make, store: Store) -> None:
+def test_a_tie_is_no_turn(make, store):
     low = runs(make, turned=False, summarizer="low()")
     high = runs(make, turned=False, summarizer="high()")
     for one, other in zip(high[2::4], high[3::4], strict=True):
@@ -114,7 +109,7 @@ def test_a_tie_is_no_turn(make: Make, store: Store) -> None:
     assert flips(comparisons(store(*low, *high)), "cost_usd") == []
 
 
-def test_comparisons_are_told_apart_by_what_differs(make: Make, store: Store) -> None:
+def test_comparisons_are_told_apart_by_what_differs(make, store):
     one = runs(make, turned=False, summarizer="low()")
     other = [replace(run, window=9_000) for run in runs(make, turned=False, summarizer="high()")]
     writers = {name: {"label": name.upper(), "simulated": "", "code": ""}

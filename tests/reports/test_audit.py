@@ -1,9 +1,6 @@
 """What people see of an audit: sums that add up, and words that are held fast."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +25,6 @@ from tests.reports.audited import entry as of
 from tests.reports.audited import ledger as audits
 from tests.reports.audited import loaded
 
-Check = Callable[[str, str], None]
-
 
 def entry(path: Path) -> AuditedFile:
     return of(loaded(path))
@@ -52,13 +47,11 @@ def ledger(tmp_path: Path) -> Ledger:
     )
 
 
-def test_the_table_is_what_it_was(ledger: Ledger, golden: Check) -> None:
+def test_the_table_is_what_it_was(ledger, golden):
     golden("audit.txt", terminal.write(report(ledger, 2)) + "\n")
 
 
-def test_a_narrow_table_says_what_it_leaves_out(
-    ledger: Ledger, golden: Check, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_narrow_table_says_what_it_leaves_out(ledger, golden, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     text = terminal.write(report(ledger, 0))
     golden("audit-narrow.txt", text + "\n")
@@ -66,7 +59,7 @@ def test_a_narrow_table_says_what_it_leaves_out(
     assert max(map(len, tables)) <= 80
 
 
-def test_the_page_is_whole_and_alone(ledger: Ledger) -> None:
+def test_the_page_is_whole_and_alone(ledger):
     shown = html.write(page(ledger, 3), COLOURS)
     assert shown == html.write(page(ledger, 3), COLOURS)
     assert "://" not in shown
@@ -77,7 +70,7 @@ def test_the_page_is_whole_and_alone(ledger: Ledger) -> None:
         assert words in shown
 
 
-def test_the_page_escapes_what_logs_name(tmp_path: Path) -> None:
+def test_the_page_escapes_what_logs_name(tmp_path):
     log = loaded(claude_code(tmp_path / "x.jsonl"), id="<b>bold</b>", source="<i>file</i>")
     poem = PassedOver("record '<u>poem</u>'", 1, 9)
     shown = html.write(page(audits([log], not_understood=(poem,)), 3), COLOURS)
@@ -87,7 +80,7 @@ def test_the_page_escapes_what_logs_name(tmp_path: Path) -> None:
     assert "&lt;b&gt;bold" in shown
 
 
-def test_a_long_session_is_drawn_in_few_strokes(tmp_path: Path) -> None:
+def test_a_long_session_is_drawn_in_few_strokes(tmp_path):
     calls = [(0.0, 0, 30_000, True)]
     calls += [(10.0 * n, 30_000 + 100 * (n - 1), 100, False) for n in range(1, 700)]
     calls += [(7_000.0, 0, 100_000, False)]
@@ -97,13 +90,13 @@ def test_a_long_session_is_drawn_in_few_strokes(tmp_path: Path) -> None:
     assert largest_error([entry(claude_code(tmp_path / "calm.jsonl", CALM)), found]) == found
 
 
-def test_every_cause_and_every_ground_has_its_words() -> None:
+def test_every_cause_and_every_ground_has_its_words():
     replays_alone = {"compaction_call", "extra_turn", "churn"}
     assert set(CAUSES) - replays_alone <= set(WORDS)
     assert GROUNDS.keys() == {"provider", "log", "read", "pattern", "none"}
 
 
-def test_sessions_without_a_price_are_in_no_sum_of_dollars(tmp_path: Path) -> None:
+def test_sessions_without_a_price_are_in_no_sum_of_dollars(tmp_path):
     priced = entry(claude_code(tmp_path / "a.jsonl", CALM))
     found = entry(claude_code(tmp_path / "b.jsonl", IDLE)).audited
     bare = AuditedFile("b", replace(found, recorded=replace(found.recorded, cost=None)))
@@ -121,14 +114,14 @@ def test_sessions_without_a_price_are_in_no_sum_of_dollars(tmp_path: Path) -> No
     ("error", "said"),
     [(None, NONE), (0.0, "0.0%"), (-0.00001, "0.0%"), (0.05, "+5.0%"), (3, "+300%")],
 )
-def test_errors_have_a_sign(error: float | None, said: str) -> None:
+def test_errors_have_a_sign(error, said):
     assert signed(error) == said
 
 
 @pytest.mark.parametrize(
     ("time", "said"), [(0.0, "undated"), (1e20, "undated"), (86_400.0, "1970-01-02 00:00:00 UTC")]
 )
-def test_a_time_that_is_none_is_no_error(time: float, said: str) -> None:
+def test_a_time_that_is_none_is_no_error(time, said):
     assert moment(time) == said
 
 
@@ -148,9 +141,7 @@ def sessions(draw: st.DrawFn) -> list[Recorded]:
 
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(sessions(), min_size=1, max_size=3))
-def test_causes_and_reading_add_up_to_the_bill(
-    tmp_path: Path, drawn: Sequence[Sequence[Recorded]]
-) -> None:
+def test_causes_and_reading_add_up_to_the_bill(tmp_path, drawn):
     entries = [
         entry(claude_code(tmp_path / f"{number}.jsonl", calls))
         for number, calls in enumerate(drawn)
@@ -168,9 +159,7 @@ def test_causes_and_reading_add_up_to_the_bill(
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(sessions(), st.integers(0, 9))
-def test_the_worst_calls_are_those_that_sorting_finds(
-    tmp_path: Path, calls: Sequence[Recorded], most: int
-) -> None:
+def test_the_worst_calls_are_those_that_sorting_finds(tmp_path, calls, most):
     found = entry(claude_code(tmp_path / "drawn.jsonl", calls))
     gaps = []
     for finding in found.audited.findings:
@@ -181,7 +170,7 @@ def test_the_worst_calls_are_those_that_sorting_finds(
     assert told == sorted(gaps, reverse=True)[:most]
 
 
-def test_what_was_there_before_stands_in_front_of_what_is_new(tmp_path: Path) -> None:
+def test_what_was_there_before_stands_in_front_of_what_is_new(tmp_path):
     # Expired: 41,500 tokens to write again at 3.75 dollars a million, where reading costs 0.30.
     finding = entry(claude_code(tmp_path / "idle.jsonl")).audited.findings[3]
     (old, dollars, avoidable_cost), (new, *_) = charged(finding)
@@ -190,7 +179,7 @@ def test_what_was_there_before_stands_in_front_of_what_is_new(tmp_path: Path) ->
     assert avoidable_cost == pytest.approx(41_500 * 3.45e-6)
 
 
-def test_from_ten_sessions_on_bills_are_told_with_their_chance(tmp_path: Path) -> None:
+def test_from_ten_sessions_on_bills_are_told_with_their_chance(tmp_path):
     logs = [CALM, CALM, IDLE, IDLE, *[CALM] * 6]
     read = [loaded(claude_code(tmp_path / f"{n}.jsonl", log)) for n, log in enumerate(logs)]
     few, many = audits(read[:9]), audits(read)

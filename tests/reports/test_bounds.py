@@ -1,12 +1,9 @@
 """Bounds are always replayed; they measure the strategies and are none of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -46,7 +43,7 @@ def closed(tmp_path_factory: pytest.TempPathFactory) -> Results:
     return compactlab.run(given, "sliding_window", loop="closed", out=folder / "store")
 
 
-def test_whoever_is_named_bounds_are_replayed_in_the_open_loop(closed: Results) -> None:
+def test_whoever_is_named_bounds_are_replayed_in_the_open_loop(closed):
     assert names(closed) == ["as_recorded", "keep_all", "keep_none"]
     assert {run.loop for run in closed.runs} != {""}
     assert {(run.loop, run.summarizer, run.bound) for run in closed.bounds} == {("", "", True)}
@@ -55,17 +52,17 @@ def test_whoever_is_named_bounds_are_replayed_in_the_open_loop(closed: Results) 
     assert closed.missing == 0
 
 
-def test_what_is_named_is_a_row_and_no_bound() -> None:
+def test_what_is_named_is_a_row_and_no_bound():
     results = compactlab.run(TALK, ["keep_all", "sliding_window"])
     assert names(results) == ["keep_none"]
     assert [run.label for run in results.runs] == ["keep_all", "sliding_window"]
 
 
-def test_a_synthetic_session_has_nothing_recorded() -> None:
+def test_a_synthetic_session_has_nothing_recorded():
     assert names(compactlab.run(TALK, "sliding_window")) == ["keep_all", "keep_none"]
 
 
-def test_they_are_in_no_frame_and_no_row_unless_one_asks(closed: Results) -> None:
+def test_they_are_in_no_frame_and_no_row_unless_one_asks(closed):
     frame = closed.frame()
     assert (set(frame["label"]), "bound" in frame) == ({"sliding_window"}, False)
     every = closed.frame(bounds=True)
@@ -77,21 +74,21 @@ def test_they_are_in_no_frame_and_no_row_unless_one_asks(closed: Results) -> Non
     assert "keep_all" not in as_csv(closed)
 
 
-def test_sql_sees_them_apart(closed: Results) -> None:
+def test_sql_sees_them_apart(closed):
     assert set(closed.query("SELECT label FROM runs")["label"]) == {"sliding_window"}
     assert sorted(closed.query("SELECT DISTINCT label FROM bounds")["label"]) == names(closed)
     (calls,) = closed.query("SELECT count(*) AS n FROM calls")["n"]
     assert calls == len(closed.calls())
 
 
-def test_a_store_keeps_them(closed: Results, tmp_path: Path) -> None:
+def test_a_store_keeps_them(closed, tmp_path):
     closed.save(tmp_path)
     again = Results.load(tmp_path)
     assert [run.key for run in again.bounds] == [run.key for run in closed.bounds]
     assert again.manifest["bounds"] == closed.manifest["bounds"]
 
 
-def test_who_names_one_later_has_it_as_a_row(tmp_path: Path) -> None:
+def test_who_names_one_later_has_it_as_a_row(tmp_path):
     compactlab.run(TALK, "sliding_window", out=tmp_path)
     before = len(Folder(tmp_path).cells())
     results = compactlab.run(TALK, ["sliding_window", "keep_all"], out=tmp_path)
@@ -104,9 +101,7 @@ def test_who_names_one_later_has_it_as_a_row(tmp_path: Path) -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_terminal_and_page_have_the_same_rows_and_no_bound_among_them(
-    make: Make, store: Store
-) -> None:
+def test_terminal_and_page_have_the_same_rows_and_no_bound_among_them(make, store):
     runs = [
         make("keep_all()", FULL),
         make("keep_none()", CUT, cut=[1], need=0.05),
@@ -131,7 +126,7 @@ def test_terminal_and_page_have_the_same_rows_and_no_bound_among_them(
     }  # fmt: skip
 
 
-def test_in_the_chart_what_sees_the_future_is_a_bound(make: Make, store: Store) -> None:
+def test_in_the_chart_what_sees_the_future_is_a_bound(make, store):
     runs = [make("oracle()", CUT, cut=[1]), make("s()", DEARER, cut=[1], need=0.5)]
     results = store(make("keep_all()", FULL), *runs, sees_future=["oracle()"])
     chart = pareto(only(results), strategy_colours(results), "p")
@@ -139,7 +134,7 @@ def test_in_the_chart_what_sees_the_future_is_a_bound(make: Make, store: Store) 
     assert strategy_colours(results)["oracle()"] == "grey"
 
 
-def test_calls_that_are_torn_in_the_log_are_no_fault(make: Make, store: Store) -> None:
+def test_calls_that_are_torn_in_the_log_are_no_fault(make, store):
     """As many are torn as where nobody touches a prompt, and one row has none by chance."""
     torn = [make(f"s{n}()", CUT, cut=[1], sound=0.9) for n in range(3)]
     lucky = make("lucky()", [(0, 900), (0, 600), (0, 300)], cut=[1], sound=1.0)
@@ -154,22 +149,20 @@ def test_calls_that_are_torn_in_the_log_are_no_fault(make: Make, store: Store) -
     assert cheapest.spec != "lucky()"
 
 
-def test_what_was_sent_and_accepted_is_no_fault_of_what_was_recorded(
-    make: Make, store: Store
-) -> None:
+def test_what_was_sent_and_accepted_is_no_fault_of_what_was_recorded(make, store):
     runs = [make("keep_all()", FULL), make("as_recorded()", CUT, cut=[1], sound=0.4)]
     comparison = only(store(*runs))
     assert not any(row.faulty for row in comparison.rows)
 
 
-def test_the_dearest_row_is_the_cheapest_of_those_that_are_usable(make: Make, store: Store) -> None:
+def test_the_dearest_row_is_the_cheapest_of_those_that_are_usable(make, store):
     over = make("over()", FULL, need=0.5)
     runs = [make("keep_all()", FULL), over, make("s()", [(0, 1_900)] * 3, cut=[1], need=0.4)]
     roles = {row.spec: role for row, role in shown(Advice(only(store(*runs))))}
     assert roles["s()"] == snapshot("reference, cheapest of 1 usable, highest recall of 1 usable")
 
 
-def test_what_the_logs_client_does_comes_first_and_is_told(make: Make, store: Store) -> None:
+def test_what_the_logs_client_does_comes_first_and_is_told(make, store):
     runs = [make("s()", CUT, cut=[1]), make("claude_code()", DEARER, cut=[1])]
     rows = shown(Advice(only(store(make("as_recorded()", FULL), *runs))))
     labels = [row.label for row, _ in rows]
@@ -212,8 +205,8 @@ def lost(make: Make, fail: Make, store: Store) -> Callable[[str], Results]:
     ],
 )
 def test_where_a_bound_fails_the_others_are_compared_and_what_it_tells_is_not_known(
-    which: str, unknown: set[str], lost: Callable[[str], Results]
-) -> None:
+    which, unknown, lost
+):
     results = lost(which)
     assert results.failed == []
     comparison = only(results)
@@ -235,7 +228,7 @@ def test_where_a_bound_fails_the_others_are_compared_and_what_it_tells_is_not_kn
     assert verdict(comparison)
 
 
-def test_one_that_fails_is_no_failure_of_the_experiment(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_that_fails_is_no_failure_of_the_experiment(monkeypatch):
     def broken(*_: object) -> None:
         raise ValueError("no")
 

@@ -5,8 +5,6 @@ names another strategy then, and no difference points the other way. What a lost
 told is not known, and nobody is named in its place.
 """
 
-from __future__ import annotations
-
 import os
 import random
 from collections.abc import Iterator
@@ -144,12 +142,12 @@ def swept(conversation: str | Path, window: int | None) -> Results:
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_of_scenarios(scenario: str) -> None:
+def test_of_scenarios(scenario):
     hold(swept(scenario, SCENARIOS[scenario]), scenario)
 
 
 @pytest.mark.parametrize("name", RECORDINGS)
-def test_of_recordings(name: str, shared: Path, tmp_path: Path) -> None:
+def test_of_recordings(name, shared, tmp_path):
     lines, window = RECORDINGS[name]
     short = tmp_path / Path(name).name
     with (shared / "recorded" / name).open(encoding="utf-8") as file:
@@ -189,19 +187,19 @@ def drawn(seed: int) -> Results:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_of_stores_by_chance(seed: int) -> None:
+def test_of_stores_by_chance(seed):
     results = drawn(seed)
     for part in subsets(results, f"{seed}", 20):
         assert broken(results, part) == []
 
 
-def test_what_is_drawn_has_all_roles() -> None:
+def test_what_is_drawn_has_all_roles():
     named = {role for seed in range(12) for role, spec in roles(Advice(only(drawn(seed)))).items()
              if spec}  # fmt: skip
     assert {"reference", "advised", "cheapest", "enough", "knee", "highest recall"} <= named
 
 
-def test_of_two_that_recall_enough_the_dearer_one_is_not_named_for_want_of_certainty() -> None:
+def test_of_two_that_recall_enough_the_dearer_one_is_not_named_for_want_of_certainty():
     """The cheaper is shown alone and not among many: then it is not sure, and none is named."""
     lost = [1.0] + [0.0] * 39  # alone p is 0.012
     runs: list[Run] = []

@@ -1,7 +1,5 @@
 """The page in a browser: it opens without a sound, and does what a reader asks of it."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -129,7 +127,7 @@ MAIN = "#part-1-strategies .wide table"
 SORTED = "(head) => head.closest('th').getAttribute('aria-sort')"
 
 
-def test_tables_are_sorted_by_a_click_the_best_first_and_then_the_worst(page: Page) -> None:
+def test_tables_are_sorted_by_a_click_the_best_first_and_then_the_worst(page):
     before = rows(page, MAIN)
     head = page.locator(f"{MAIN} thead button", has_text="recall")
     head.click()
@@ -149,7 +147,7 @@ def test_tables_are_sorted_by_a_click_the_best_first_and_then_the_worst(page: Pa
     assert page.locator(f"{MAIN} [aria-sort]").count() == 1
 
 
-def test_tables_are_sorted_with_the_keyboard(page: Page) -> None:
+def test_tables_are_sorted_with_the_keyboard(page):
     button = page.locator(f"{MAIN} thead button").first
     button.focus()
     page.keyboard.press("Enter")
@@ -158,7 +156,7 @@ def test_tables_are_sorted_with_the_keyboard(page: Page) -> None:
     assert rows(page, MAIN) == sorted(rows(page, MAIN), reverse=True)
 
 
-def test_another_conversation_has_other_panels_and_figures(page: Page) -> None:
+def test_another_conversation_has_other_panels_and_figures(page):
     place = page.locator(".conversation")
     first = place.locator(".chosen").last.inner_text()
     assert first.startswith("talk-19")
@@ -174,14 +172,14 @@ def test_another_conversation_has_other_panels_and_figures(page: Page) -> None:
     assert place.locator("select").input_value() == "16"
 
 
-def test_a_conversation_is_found_by_a_part_of_its_name(page: Page) -> None:
+def test_a_conversation_is_found_by_a_part_of_its_name(page):
     place = page.locator(".conversation")
     place.locator("input[type=search]").fill("k-07")
     assert place.locator("select option").all_inner_texts() == ["talk-07 (claude-code)"]
     assert place.locator(".chosen").last.inner_text().startswith("talk-07")
 
 
-def test_strategies_can_be_left_out(page: Page) -> None:
+def test_strategies_can_be_left_out(page):
     place = page.locator(".conversation")
     assert place.locator(".panel").count() == 6
     place.locator("summary").click()
@@ -195,7 +193,7 @@ def test_strategies_can_be_left_out(page: Page) -> None:
     assert place.locator(".panel").count() == 6
 
 
-def test_the_order_of_a_table_stays_when_something_else_is_chosen(page: Page) -> None:
+def test_the_order_of_a_table_stays_when_something_else_is_chosen(page):
     place = page.locator(".conversation")
     table = ".conversation > :last-child table"
     head = place.locator("thead button:visible", has_text="recall")
@@ -210,7 +208,7 @@ def test_the_order_of_a_table_stays_when_something_else_is_chosen(page: Page) ->
     assert place.locator("[aria-sort]:visible").get_attribute("aria-sort") == "ascending"
 
 
-def test_a_name_that_nothing_has_is_answered(page: Page) -> None:
+def test_a_name_that_nothing_has_is_answered(page):
     place = page.locator(".conversation")
     place.locator("input[type=search]").fill("nobody")
     assert place.locator("select option").all_inner_texts() == ["no match"]
@@ -219,7 +217,7 @@ def test_a_name_that_nothing_has_is_answered(page: Page) -> None:
     assert place.locator("select option:checked").inner_text() == "talk-19 (claude-code)"
 
 
-def test_who_never_compacted_is_told_of_the_chosen_conversation(page: Page) -> None:
+def test_who_never_compacted_is_told_of_the_chosen_conversation(page):
     idle = page.locator("[data-idle]")
     assert "talk-19 (claude-code)" in idle.inner_text()
     for name, visible in (("talk-18", False), ("talk-19", True)):
@@ -227,7 +225,7 @@ def test_who_never_compacted_is_told_of_the_chosen_conversation(page: Page) -> N
         assert idle.is_visible() == visible
 
 
-def test_compactions_are_those_of_the_chosen_conversation(page: Page) -> None:
+def test_compactions_are_those_of_the_chosen_conversation(page):
     place = page.locator("#part-1 .compactions")
     for name, count in (("talk-18", 2), ("talk-19", 2), ("talk-03", 0), ("talk-18", 2)):
         page.locator(".conversation select").select_option(label=f"{name} (claude-code)")
@@ -239,7 +237,7 @@ def test_compactions_are_those_of_the_chosen_conversation(page: Page) -> None:
         assert place.locator(".view:visible").count() == 1
 
 
-def test_one_compaction_is_open_at_a_time_and_each_has_an_address(page: Page) -> None:
+def test_one_compaction_is_open_at_a_time_and_each_has_an_address(page):
     place = page.locator("#part-1 .compactions")
     seen = []
     for _ in range(4):
@@ -254,7 +252,7 @@ def test_one_compaction_is_open_at_a_time_and_each_has_an_address(page: Page) ->
     assert place.locator(".view:visible").get_attribute("id") == "part-1-compaction-2"
 
 
-def test_a_panel_tells_the_call_that_is_pointed_at(page: Page) -> None:
+def test_a_panel_tells_the_call_that_is_pointed_at(page):
     panel = page.locator(".panel").first
     caption = panel.locator(".caption")
     whole = caption.inner_text()
@@ -270,7 +268,7 @@ def test_a_panel_tells_the_call_that_is_pointed_at(page: Page) -> None:
 
 
 @pytest.mark.parametrize("system", ["dark", "light"])
-def test_colours_follow_the_system_and_the_switch(opened: Open, path: Path, system: str) -> None:
+def test_colours_follow_the_system_and_the_switch(opened, path, system):
     page = opened(path, color_scheme=system)
     colour = "() => getComputedStyle(document.body).backgroundColor"
     shades = {"light": "rgb(255, 255, 255)", "dark": "rgb(20, 23, 27)"}
@@ -281,7 +279,7 @@ def test_colours_follow_the_system_and_the_switch(opened: Open, path: Path, syst
 
 
 @pytest.mark.parametrize("width", [1280, 800])
-def test_nothing_overlaps_or_is_cut_off(opened: Open, path: Path, width: int) -> None:
+def test_nothing_overlaps_or_is_cut_off(opened, path, width):
     page = opened(path, width)
     page.evaluate(OPEN)
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
@@ -289,9 +287,7 @@ def test_nothing_overlaps_or_is_cut_off(opened: Open, path: Path, width: int) ->
 
 
 @pytest.mark.parametrize(("media", "width"), [("print", 1038), ("print", 720), ("screen", 390)])
-def test_with_all_details_open_nothing_is_wider_than_the_paper(
-    opened: Open, path: Path, media: str, width: int
-) -> None:
+def test_with_all_details_open_nothing_is_wider_than_the_paper(opened, path, media, width):
     page = opened(path, width)
     page.emulate_media(media=media)  # type: ignore[arg-type]
     page.evaluate(OPEN)
@@ -322,7 +318,7 @@ COLLISIONS = """() => {
 }"""
 
 
-def test_a_long_name_does_not_widen_a_small_screen(opened: Open, tmp_path: Path) -> None:
+def test_a_long_name_does_not_widen_a_small_screen(opened, tmp_path):
     runs = [make("keep_all()", conversation=f"{'very-' * 12}long-{n}") for n in range(14)]
     write(store(*runs), tmp_path / "report.html")
     page = opened(tmp_path / "report.html", 360)
@@ -355,15 +351,13 @@ def long_names(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("page", ["audit.html", "out/report.html"])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_names_of_10_000_characters_widen_no_page(
-    opened: Open, long_names: Path, page: str, width: int
-) -> None:
+def test_names_of_10_000_characters_widen_no_page(opened, long_names, page, width):
     shown = opened(long_names / page, width)
     shown.evaluate(OPEN)
     assert shown.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_on_paper_every_name_has_its_colour_beside_it(page: Page) -> None:
+def test_on_paper_every_name_has_its_colour_beside_it(page):
     page.emulate_media(media="print")
     outside = """found => found.filter((each) => {
       const [a, b] = [each.getBoundingClientRect(), each.closest("th").getBoundingClientRect()];
@@ -375,7 +369,7 @@ def test_on_paper_every_name_has_its_colour_beside_it(page: Page) -> None:
     assert page.eval_on_selector_all("th .swatch", outside) == 0
 
 
-def test_a_head_on_paper_can_stand_on_every_sheet(page: Page) -> None:
+def test_a_head_on_paper_can_stand_on_every_sheet(page):
     """Chromium repeats no head that holds a box of a button."""
     page.emulate_media(media="print")
     display = "found => [...new Set(found.map((each) => getComputedStyle(each).display))]"
@@ -383,7 +377,7 @@ def test_a_head_on_paper_can_stand_on_every_sheet(page: Page) -> None:
     assert page.locator(f"{MAIN} thead").inner_text().startswith("strategy")
 
 
-def test_it_goes_on_paper_with_its_charts(page: Page) -> None:
+def test_it_goes_on_paper_with_its_charts(page):
     page.emulate_media(media="print", color_scheme="dark")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     assert not any(each.is_visible() for each in page.locator(".controls").all())
@@ -394,7 +388,7 @@ def test_it_goes_on_paper_with_its_charts(page: Page) -> None:
     assert b"/Subtype /Image" not in printed  # lines stay lines, so the file stays small
 
 
-def test_without_a_script_the_largest_conversation_is_there(opened: Open, path: Path) -> None:
+def test_without_a_script_the_largest_conversation_is_there(opened, path):
     page = opened(path, java_script_enabled=False)
     page.locator("summary", has_text="One conversation, call by call").click()
     still = page.locator(".conversation .still")
@@ -404,7 +398,7 @@ def test_without_a_script_the_largest_conversation_is_there(opened: Open, path: 
     assert page.locator("button").count() == 0
 
 
-def test_a_name_is_text_and_nothing_else(opened: Open, tmp_path: Path) -> None:
+def test_a_name_is_text_and_nothing_else(opened, tmp_path):
     runs = [
         made
         for number, text in enumerate(HOSTILE.values())
@@ -438,7 +432,7 @@ CLIP = ("clipboard-read", "clipboard-write")
 PASTED = "navigator.clipboard.readText()"
 
 
-def test_a_chart_is_copied_as_svg_and_its_figures_as_csv(opened: Open, path: Path) -> None:
+def test_a_chart_is_copied_as_svg_and_its_figures_as_csv(opened, path):
     page = opened(path, color_scheme="dark", permissions=CLIP)
     page.get_by_role("button", name="Open all parts").click()
     chart = page.locator("#part-1-classes")
@@ -465,7 +459,7 @@ def test_a_chart_is_copied_as_svg_and_its_figures_as_csv(opened: Open, path: Pat
     assert len(grid.findall("{*}svg")) == page.locator(".panel").count()
 
 
-def test_without_a_clipboard_a_copy_is_shown_to_be_taken(opened: Open, path: Path) -> None:
+def test_without_a_clipboard_a_copy_is_shown_to_be_taken(opened, path):
     page = opened(path)
     page.evaluate("() => { navigator.clipboard.writeText = () => Promise.reject(new Error()); }")
     chart = page.locator(".front figure")
@@ -475,9 +469,7 @@ def test_without_a_clipboard_a_copy_is_shown_to_be_taken(opened: Open, path: Pat
 
 
 @pytest.mark.parametrize("touch", [False, True])
-def test_a_head_says_what_it_means_to_keys_and_to_a_touch(
-    opened: Open, path: Path, *, touch: bool
-) -> None:
+def test_a_head_says_what_it_means_to_keys_and_to_a_touch(opened, path, *, touch):
     page = opened(path, has_touch=touch)
     page.locator("#part-1-strategies").evaluate("(part) => { part.parentNode.open = true; }")
     head = page.locator(f"{MAIN} thead button", has_text="cost").first
@@ -492,9 +484,7 @@ def test_a_head_says_what_it_means_to_keys_and_to_a_touch(
     assert bubble.is_hidden()
 
 
-def test_on_a_phone_no_column_is_empty_and_no_button_lies_on_the_title(
-    opened: Open, path: Path
-) -> None:
+def test_on_a_phone_no_column_is_empty_and_no_button_lies_on_the_title(opened, path):
     page = opened(path, 390)
     page.get_by_role("button", name="Open all parts").click()
     cells = page.locator(".view:visible .sides td:visible")
@@ -510,8 +500,8 @@ def test_on_a_phone_no_column_is_empty_and_no_button_lies_on_the_title(
 
 
 def test_a_page_of_nineteen_strategies_opened_entirely_is_fifteen_thousand_pixels_high(
-    opened: Open, tmp_path: Path
-) -> None:
+    opened, tmp_path
+):
     """As many as the default, over one conversation; the built-in one is measured by hand."""
     runs = [make("keep_all()", KEPT)]
     for n in range(19):

@@ -1,7 +1,5 @@
 """Many runs at once have the figures that each has alone, in memory and read from a store."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -66,7 +64,7 @@ def stored(runs: list[Run], folder: Path) -> list[Run]:
 
 
 @given(some_runs)
-def test_sums_of_many_are_those_of_each(runs: list[Run]) -> None:
+def test_sums_of_many_are_those_of_each(runs):
     calls = Calls(runs)
     for names in (MISSED, ("cache_read",)):
         one_by_one = [sum(sum(run.calls[n]) for n in names) if run.rows else 0 for run in runs]
@@ -77,9 +75,7 @@ def test_sums_of_many_are_those_of_each(runs: list[Run]) -> None:
 
 
 @given(some_runs, st.data())
-def test_runs_that_were_stored_have_the_same_columns(
-    tmp_path_factory: Any, runs: list[Run], data: st.DataObject
-) -> None:
+def test_runs_that_were_stored_have_the_same_columns(tmp_path_factory, runs, data):
     read = stored(runs, tmp_path_factory.mktemp("store"))
     chosen = data.draw(st.permutations(range(len(runs))).map(lambda order: order[: len(runs) // 2]))
     for name in ("model", "time", "cache_read"):
@@ -88,7 +84,7 @@ def test_runs_that_were_stored_have_the_same_columns(
 
 
 @given(some_runs, some_runs)
-def test_prompts_of_other_sizes_are_found(runs: list[Run], others: list[Run]) -> None:
+def test_prompts_of_other_sizes_are_found(runs, others):
     pairs = list(zip(runs, others, strict=False))
     found = changed([run for run, _ in pairs], [other for _, other in pairs])
     sizes = [[Calls([each]).sizes.tolist() for each in pair] for pair in pairs]
@@ -97,7 +93,7 @@ def test_prompts_of_other_sizes_are_found(runs: list[Run], others: list[Run]) ->
 
 
 @given(some_runs, some_runs)
-def test_who_edits_or_sends_other_sizes_has_acted(runs: list[Run], others: list[Run]) -> None:
+def test_who_edits_or_sends_other_sizes_has_acted(runs, others):
     beside: list[Run | None] = [*others, *[None] * len(runs)][: len(runs)]
     one_by_one = [
         bool(run.metrics["rewrites"]) or (other is not None and bool(changed([run], [other])[0]))
@@ -107,7 +103,7 @@ def test_who_edits_or_sends_other_sizes_has_acted(runs: list[Run], others: list[
 
 
 @given(some_runs)
-def test_of_replays_the_mean_counts(runs: list[Run]) -> None:
+def test_of_replays_the_mean_counts(runs):
     groups = replays(runs)
     read, missed = read_and_missed(groups)
     for index, group in enumerate(groups):
@@ -135,7 +131,7 @@ def ages_of(run: Run) -> list[float]:
 
 
 @given(some_runs)
-def test_an_age_is_the_gap_since_the_last_call_to_the_model(runs: list[Run]) -> None:
+def test_an_age_is_the_gap_since_the_last_call_to_the_model(runs):
     calls = Calls(runs)
     known = {name: built_in().find(name) for name in MODELS}
     one_by_one = [age for run in runs if run.rows for age in ages_of(run)]
@@ -155,7 +151,7 @@ def at_risk(run: Run, answers: float) -> list[int]:
 
 
 @given(some_runs)
-def test_what_is_at_risk_is_the_more_of_what_calls_and_side_calls_read(runs: list[Run]) -> None:
+def test_what_is_at_risk_is_the_more_of_what_calls_and_side_calls_read(runs):
     answers = np.arange(len(runs), dtype=float)
     pairs = zip(runs, answers.tolist(), strict=True)
     one_by_one = [tokens for run, own in pairs if run.rows for tokens in at_risk(run, own)]
@@ -163,7 +159,7 @@ def test_what_is_at_risk_is_the_more_of_what_calls_and_side_calls_read(runs: lis
 
 
 @given(some_runs)
-def test_a_bill_is_the_mean_over_replays_and_the_sum_over_conversations(runs: list[Run]) -> None:
+def test_a_bill_is_the_mean_over_replays_and_the_sum_over_conversations(runs):
     together = priced(runs, built_in())
     assert together is not None
     for part in ("bill", "tokens", "shifts"):
@@ -175,6 +171,6 @@ def test_a_bill_is_the_mean_over_replays_and_the_sum_over_conversations(runs: li
     assert not together.shifts[LIFETIMES.index(1.0)].any()
 
 
-def test_a_column_of_no_runs_is_empty() -> None:
+def test_a_column_of_no_runs_is_empty():
     assert Calls([]).sizes.tolist() == Calls([]).totals("cache_read").tolist() == []
     assert not models([])

@@ -34,21 +34,19 @@ SHARE = replace(
         (0.69, None, None, "31% less than all", "-31%"),
     ],
 )
-def test_a_bill(
-    estimate: float, low: float | None, high: float | None, told: str, cell: str
-) -> None:
+def test_a_bill(estimate, low, high, told, cell):
     contrast = replace(BILL, estimate=estimate, low=low, high=high)
     assert bill(contrast, "all") == told
     assert signed(contrast) == cell
 
 
-def test_a_share() -> None:
+def test_a_share():
     assert signed_points(SHARE) == "+2.1 to +6.0"
     assert signed_points(replace(SHARE, estimate=0.0, low=-0.01, high=0.02)) == "-1.0 to +2.0"
     assert signed_points(replace(SHARE, low=None, high=None)) == ""
 
 
-def test_what_has_no_figure_has_no_words() -> None:
+def test_what_has_no_figure_has_no_words():
     assert bill(None, "all") == ""
     assert bill(replace(BILL, estimate=None), "all") == ""
     dollars = replace(BILL, kind="difference", estimate=-0.5, low=None, high=None)
@@ -57,18 +55,18 @@ def test_what_has_no_figure_has_no_words() -> None:
     assert spread(replace(BILL, low=None, high=None)) == "31.0% less"
 
 
-def test_no_dollars_are_neither_more_nor_less() -> None:
+def test_no_dollars_are_neither_more_nor_less():
     nothing = replace(BILL, kind="difference", estimate=0.0, low=0.0, high=0.0)
     assert bill(nothing, "all") == snapshot("as much as all")
 
 
-def test_what_rounds_to_nothing_has_no_minus() -> None:
+def test_what_rounds_to_nothing_has_no_minus():
     near = replace(BILL, estimate=0.9996, low=0.9997, high=1.0002)
     assert signed(near) == "+0% (+0.0 to +0.0)"
     assert signed_points(replace(SHARE, low=-0.0001, high=0.02)) == "+0.0 to +2.0"
 
 
-def test_a_size_has_the_unit_of_what_it_is_a_size_of() -> None:
+def test_a_size_has_the_unit_of_what_it_is_a_size_of():
     assert least(BILL, 0.062) == snapshot("6.2% of the cost")
     assert least(replace(BILL, kind="difference"), 0.293) == "0.29 USD a conversation"
     assert least(SHARE, 0.05) == snapshot("5.0 points of recall")

@@ -1,7 +1,5 @@
 """A report is said once, and each writer sets it in its own way."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -51,7 +49,7 @@ WHOLE = Document(
 )
 
 
-def test_a_terminal_shows_all_but_drawings() -> None:
+def test_a_terminal_shows_all_but_drawings():
     assert folded(terminal.write(WHOLE)) == snapshot("""\
 Title
 
@@ -73,7 +71,7 @@ last\
 """)
 
 
-def test_markdown_has_names_as_code_and_folds_what_is_folded() -> None:
+def test_markdown_has_names_as_code_and_folds_what_is_folded():
     assert folded(markdown.write(WHOLE)) == snapshot("""\
 # Title
 
@@ -99,11 +97,11 @@ last
 """)
 
 
-def test_json_is_the_data_and_nothing_else() -> None:
+def test_json_is_the_data_and_nothing_else():
     assert write_json(WHOLE) == '{\n  "cost": 0.1\n}'
 
 
-def test_columns_come_closer_before_one_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_columns_come_closer_before_one_is_left_out(monkeypatch):
     monkeypatch.setenv("COLUMNS", "24")
     lines = terminal.write(Document((FIGURES,))).splitlines()
     assert lines[-1] == "cut(most=3)  0.10      7"
@@ -114,7 +112,7 @@ def test_columns_come_closer_before_one_is_left_out(monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize("kind", sorted(HOSTILE))
-def test_a_name_is_harmless_everywhere(kind: str) -> None:
+def test_a_name_is_harmless_everywhere(kind):
     text = HOSTILE[kind]
     lines = Sentences((Sentence(f"{name(text)} is cheaper."),))
     heads = (FIGURES.columns[0], Column(f"against {name(text)}"), *FIGURES.columns[2:])
@@ -127,7 +125,7 @@ def test_a_name_is_harmless_everywhere(kind: str) -> None:
         assert not any(ord(sign) < 32 and sign != "\n" for sign in said)
 
 
-def test_a_page_has_drawings_and_folds_what_is_folded() -> None:
+def test_a_page_has_drawings_and_folds_what_is_folded():
     page = html.write(WHOLE, COLOURS)
     assert "<title>Title</title>" in page
     assert "<svg></svg>" in page
@@ -136,12 +134,12 @@ def test_a_page_has_drawings_and_folds_what_is_folded() -> None:
     assert page.count("<h1>") == page.count("<table") == 1
 
 
-def test_a_name_cannot_end_its_mark() -> None:
+def test_a_name_cannot_end_its_mark():
     said = with_names(name("a\x03b\x02c"), "<{}>".format)
     assert said == "<a\N{REPLACEMENT CHARACTER}b\N{REPLACEMENT CHARACTER}c>"
 
 
-def test_terms_stand_in_lines_and_on_a_page_in_a_list() -> None:
+def test_terms_stand_in_lines_and_on_a_page_in_a_list():
     report = Document((Heading("Title", 1), Terms(((name("cut(most=3)"), "the shortest"),))))
     assert terminal.write(report).splitlines()[-1] == "cut(most=3): the shortest"
     assert markdown.write(report).splitlines()[-1] == "- `cut(most=3)`: the shortest"
@@ -149,13 +147,13 @@ def test_terms_stand_in_lines_and_on_a_page_in_a_list() -> None:
     assert "<dt>cut<wbr>(most=3)</dt><dd>the shortest</dd>" in page
 
 
-def test_code_on_a_page_is_what_we_quote_and_never_what_a_name_does() -> None:
+def test_code_on_a_page_is_what_we_quote_and_never_what_a_name_does():
     said = sentences([f"Say `make` to {name('a`b')} and {name('c`d')}."])
     page = html.write(Document((Heading("Title", 1), said)), COLOURS)
     assert "Say <code>make</code> to a`b and c`d." in page
 
 
-def test_a_page_names_its_parts_and_theirs() -> None:
+def test_a_page_names_its_parts_and_theirs():
     blocks = (Heading("One", 2, "one", "first"), Heading("Its table", 3, "one-table"), FIGURES)
     page = html.write(Document((Heading("Title", 1), *blocks, Heading("Two", 2))), COLOURS)
     assert re.findall(r'<a href="#([\w-]+)">([\w ]+)</a>', page) == [

@@ -1,11 +1,8 @@
 """A session told request by request: six of them, whose figures one can add up on paper."""
 
-from __future__ import annotations
-
 import csv
 import json
 import math
-from collections.abc import Callable
 from io import StringIO
 from itertools import accumulate
 
@@ -107,17 +104,17 @@ def account(*entries: RequestRow) -> Account:
 
 
 @pytest.mark.parametrize("everything", [False, True])
-def test_what_is_told_of_a_session(everything: bool, golden: Callable[[str, str], None]) -> None:
+def test_what_is_told_of_a_session(everything, golden):
     told = explanation(account(*SESSION), everything=everything)
     golden(f"explain{'-all' if everything else ''}.txt", f"{told}\n")
     assert all(len(line) <= 120 for line in told.splitlines())
 
 
-def test_what_is_told_of_one_call(golden: Callable[[str, str], None]) -> None:
+def test_what_is_told_of_one_call(golden):
     golden("explain-call.txt", f"{one_call(account(*SESSION), 3)}\n")
 
 
-def test_calls_that_only_appended_are_put_together() -> None:
+def test_calls_that_only_appended_are_put_together():
     calm = [entry(call, 10_000, append=7) for call in range(2, 42)]
     lines = explanation(account(entry(1, 0, cold_start=10_000), *calm)).splitlines()
     (folded,) = [line for line in lines if line.strip().startswith("...")]
@@ -125,7 +122,7 @@ def test_calls_that_only_appended_are_put_together() -> None:
     assert "0.78" in folded
 
 
-def test_of_many_eventful_calls_the_dearest_are_shown() -> None:
+def test_of_many_eventful_calls_the_dearest_are_shown():
     cuts = [changed(entry(call, 0, cost=call / 1e3, compaction=9), compaction=True)
             for call in range(1, MOST + 101)]  # fmt: skip
     lines = explanation(account(*cuts)).splitlines()
@@ -143,7 +140,7 @@ def test_of_many_eventful_calls_the_dearest_are_shown() -> None:
         (-500, -0.1, "compacted, larger by 500, no break-even: it saves nothing"),
     ],
 )
-def test_whether_a_compaction_has_paid(removed: int, saved: float, told: str) -> None:
+def test_whether_a_compaction_has_paid(removed, saved, told):
     back = Payback(2, 0.01, 0.02, removed, 3, saved)
     text = explanation(account(changed(CUT, payback=back)))
     assert told in " ".join(text.split())
@@ -168,7 +165,7 @@ def test_whether_a_compaction_has_paid(removed: int, saved: float, told: str) ->
         ),
     ],
 )
-def test_after_the_cost_comes_recall_at_a_long_lag(known: dict[str, float], told: str) -> None:
+def test_after_the_cost_comes_recall_at_a_long_lag(known, told):
     recalls = {name: known.get(name) for name in METRICS if name.startswith("recall_")}
     text = explanation(Account(HEADER, (SESSION[0],), {**FIGURES, **recalls}))
     assert told in " ".join(text.split())
@@ -176,13 +173,13 @@ def test_after_the_cost_comes_recall_at_a_long_lag(known: dict[str, float], told
     assert "recall" not in text
 
 
-def test_names_from_a_transcript_have_no_power_over_a_terminal() -> None:
+def test_names_from_a_transcript_have_no_power_over_a_terminal():
     header = Header("\x1b[2J", "", "s()", "", SONNET, 0, 0)
     told = explanation(Account(header, (changed(ASK, kind="\x1b[31m"),), FIGURES))
     assert "\x1b" not in told
 
 
-def test_the_machines_are_told_everything() -> None:
+def test_the_machines_are_told_everything():
     data = json.loads(account_as_json(account(*SESSION)))
     assert (data["conversation"], data["strategy"]) == ("one", "auto_compact()")
     assert data["figures"]["cost_usd"] == 0.12
@@ -195,18 +192,18 @@ def test_the_machines_are_told_everything() -> None:
     assert rows[1]["cache_miss_compaction"] == ""
 
 
-def test_the_machines_are_told_of_one_call() -> None:
+def test_the_machines_are_told_of_one_call():
     assert len(json.loads(account_as_json(account(*SESSION), 3))["requests"]) == 2
     assert len(requests_as_csv(account(*SESSION), 3).splitlines()) == 3
 
 
-def test_what_never_pays_is_null_for_machines() -> None:
+def test_what_never_pays_is_null_for_machines():
     back = Payback(2, 0.01, 0.0, 0, 3, 0.0)
     assert math.isinf(back.break_even)
     data = json.loads(account_as_json(account(changed(CUT, payback=back))))
     assert data["requests"][0]["break_even_calls"] is None
 
 
-def test_a_session_without_calls_is_told_too() -> None:
+def test_a_session_without_calls_is_told_too():
     assert "0 USD for 0 calls" in explanation(Account(HEADER, (), {**FIGURES, "calls": 0.0,
                                                                    "cost_usd": 0.0}))  # fmt: skip

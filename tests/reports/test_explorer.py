@@ -1,7 +1,5 @@
 """What strategies would cost at other prices and lifetimes, on calls that one can add up."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -57,19 +55,19 @@ def cost(run: Run, lifetime: float, prices: tuple[float, ...] = (1, 1, 1, 1)) ->
     return each.cost(at(lifetime), prices)
 
 
-def test_as_it_was_replayed_it_is_the_bill() -> None:
+def test_as_it_was_replayed_it_is_the_bill():
     for run in (make("keep_all()"), make("summing()", SUMMED, cut=[2], side=0.004)):
         assert cost(run, 1.0) == pytest.approx(run.metrics["cost_usd"])
 
 
-def test_prices_are_linear_in_the_tokens_of_a_class() -> None:
+def test_prices_are_linear_in_the_tokens_of_a_class():
     run = make("keep_all()", KEPT)
     tokens = run.metrics["tokens_cache_read"], run.metrics["tokens_cache_write"], 40
     doubled = cost(run, 1.0, (1, 2, 0.5, 0))
     assert doubled == pytest.approx(2 * tokens[0] * READ + 0.5 * tokens[1] * WRITE)
 
 
-def test_the_bill_of_summaries_follows_their_tokens() -> None:
+def test_the_bill_of_summaries_follows_their_tokens():
     run = make("summing()", SUMMED, side=0.01)
     run.metrics["tokens_cache_read"] += 10_000
     run.metrics["tokens_output"] += 1_000
@@ -78,14 +76,14 @@ def test_the_bill_of_summaries_follows_their_tokens() -> None:
     assert more == pytest.approx(40 * OUTPUT + 0.01 * parts[1] / sum(parts))
 
 
-def test_what_was_read_after_a_gap_is_missed_where_entries_live_shorter() -> None:
+def test_what_was_read_after_a_gap_is_missed_where_entries_live_shorter():
     run = timed((0, 0, 1_000, 0), (150, 1_000, 100, 0), (160, 1_100, 100, 0))
     whole = cost(run, 1.0)
     assert cost(run, 0.6) == whole  # three minutes
     assert cost(run, 0.4) - whole == pytest.approx(1_000 * (WRITE - READ))  # two
 
 
-def test_what_had_expired_is_read_where_entries_live_longer() -> None:
+def test_what_had_expired_is_read_where_entries_live_longer():
     run = timed((0, 0, 1_000, 0), (1_000, 0, 1_100, 1_000), (1_010, 1_100, 100, 0))
     whole = cost(run, 1.0)
     assert cost(run, 3.0) == whole  # a quarter of an hour
@@ -93,14 +91,14 @@ def test_what_had_expired_is_read_where_entries_live_longer() -> None:
     assert cost(run, 4.0) == cost(run, LIFETIMES[-1])
 
 
-def test_an_entry_that_was_older_than_the_gap_is_not_read_at_the_replayed_lifetime() -> None:
+def test_an_entry_that_was_older_than_the_gap_is_not_read_at_the_replayed_lifetime():
     """Its age is not stored: after a rewind, say."""
     run = timed((0, 0, 1_000, 0), (20, 0, 1_100, 1_000))
     assert cost(run, 1.0) == pytest.approx(run.metrics["cost_usd"])
     assert cost(run, 1.5) < cost(run, 1.0) == cost(run, 0.8)
 
 
-def test_replays_of_one_conversation_are_averaged() -> None:
+def test_replays_of_one_conversation_are_averaged():
     runs = [make("keep_all()", KEPT, seed=seed) for seed in (0, 1)]
     each = priced(runs, built_in())
     assert each is not None
@@ -124,7 +122,7 @@ def _specs(results: Results) -> list[str]:
     return [run.strategy for run in results.runs]
 
 
-def test_the_page_holds_the_classes_that_anything_was_paid_for() -> None:
+def test_the_page_holds_the_classes_that_anything_was_paid_for():
     view = shown(store(make("keep_all()"), make("cutting()", SUMMED, cut=[2])))
     assert view is not None
     data = json.loads(view.text)
@@ -138,7 +136,7 @@ def test_the_page_holds_the_classes_that_anything_was_paid_for() -> None:
     assert shifts[AS_REPLAYED] == [0, 0, 0]
 
 
-def test_it_is_left_out_where_a_figure_or_a_price_is_unknown() -> None:
+def test_it_is_left_out_where_a_figure_or_a_price_is_unknown():
     without = make("keep_all()")
     del without.metrics["cost_read_usd"]
     assert shown(store(without)) is None
@@ -147,7 +145,7 @@ def test_it_is_left_out_where_a_figure_or_a_price_is_unknown() -> None:
     assert shown(store(unknown)) is None
 
 
-def test_a_strategy_that_asks_for_prices_or_lifetimes_says_so() -> None:
+def test_a_strategy_that_asks_for_prices_or_lifetimes_says_so():
     folder = Path(package.__file__).parent / "strategies"
     asking = re.compile(r"\bcache_lifetime\b|\bprices_of\b|\bmechanisms\.price\b")
     parts = (p for p in folder.rglob("*.py") if p.parent.name not in ("mechanisms", "program"))
@@ -158,20 +156,20 @@ def test_a_strategy_that_asks_for_prices_or_lifetimes_says_so() -> None:
     assert Exec.by_price  # it is told the lifetime, and may go by it
 
 
-def test_what_decides_by_prices_needs_a_replay() -> None:
+def test_what_decides_by_prices_needs_a_replay():
     view = shown(store(make("keep_all()"), make("keep_warm()"), by_price=["keep_warm()"]))
     assert view is not None
     fixed = {each[0]: each[-1] for each in json.loads(view.text)["strategies"]}
     assert fixed == {"keep_all": 0, "keep_warm": 1}
 
 
-def test_a_page_with_it_is_the_same_twice_and_has_one_script(small: Results) -> None:
+def test_a_page_with_it_is_the_same_twice_and_has_one_script(small):
     text = page(small)
     assert text == page(small)
     assert len(re.findall(r"<script>", text)) == 1
 
 
-def test_a_real_replay_with_another_lifetime_costs_what_is_said(tmp_path: Path) -> None:
+def test_a_real_replay_with_another_lifetime_costs_what_is_said(tmp_path):
     """Of a scenario that had no say in it; examples/validate_explorer.py has more."""
     row = 'claude-sonnet-4-5 = { provider = "anthropic", price = "anthropic/claude-sonnet-4-5", '
     row += "window = 200000, factor = 1.12, framing = 69, thinking = 1.4, "
@@ -196,7 +194,7 @@ def test_a_real_replay_with_another_lifetime_costs_what_is_said(tmp_path: Path) 
         assert said == pytest.approx(true, rel=0.01)
 
 
-def test_to_miss_costs_what_the_bill_says_by_rates_and_on_own_servers() -> None:
+def test_to_miss_costs_what_the_bill_says_by_rates_and_on_own_servers():
     sheet = prices_of(built_in().find("claude-sonnet-4-5"))
     charges = [sheet.rates(0, size) for size in (1_000, 500_000)] + [PRESETS["8b"]]
     classes = ("uncached", "cache_write_5m", "cache_write_1h")

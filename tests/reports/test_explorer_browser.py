@@ -1,7 +1,5 @@
 """The sliders of the page of a run and of a tuning, as a reader moves them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,14 +69,14 @@ def told(place: Locator) -> str:
     return place.locator(".told").inner_text()
 
 
-def test_without_a_touch_it_is_the_bill_of_the_table(place: Locator) -> None:
+def test_without_a_touch_it_is_the_bill_of_the_table(place):
     still = place.locator(".still tbody tr").all()
     table = {row.locator("th").inner_text(): row.locator("td").first.inner_text() for row in still}
     assert not place.locator(".still").is_visible()
     assert bill(place) == {name.strip(): cost for name, cost in table.items()} != {}
 
 
-def test_prices_turn_the_order_and_that_is_told(place: Locator) -> None:
+def test_prices_turn_the_order_and_that_is_told(place):
     before = [*bill(place)]
     put(place, "cache write", -20)
     put(place, "cache read", 20)
@@ -99,7 +97,7 @@ def test_prices_turn_the_order_and_that_is_told(place: Locator) -> None:
     )
 
 
-def test_a_shorter_lifetime_costs_more_and_is_called_approximated(place: Locator) -> None:
+def test_a_shorter_lifetime_costs_more_and_is_called_approximated(place):
     before = float(bill(place)["keep_all"])
     put(place, "cache lifetime", 0)
     assert float(bill(place)["keep_all"]) > before
@@ -111,7 +109,7 @@ def test_a_shorter_lifetime_costs_more_and_is_called_approximated(place: Locator
     assert "5 min" in place.inner_text()
 
 
-def test_a_slider_obeys_the_keyboard_and_says_where_it_is(place: Locator) -> None:
+def test_a_slider_obeys_the_keyboard_and_says_where_it_is(place):
     slider = place.get_by_label("output")
     slider.focus()
     slider.press("ArrowRight")
@@ -158,7 +156,7 @@ def tuning(opened: Open, tmp_path: Path) -> Locator:  # noqa: F811
     return opened(path).locator(".settings")
 
 
-def test_every_place_of_the_slider_is_a_replay(tuning: Locator) -> None:
+def test_every_place_of_the_slider_is_a_replay(tuning):
     slider, output = tuning.get_by_role("slider"), tuning.locator("output")
     assert output.inner_text() == "trigger=85,000 (2 of 4 replayed)"  # the one to take
     # Below 200,000 tokens Claude Code has no window to set, only a percentage.
@@ -177,7 +175,7 @@ def test_every_place_of_the_slider_is_a_replay(tuning: Locator) -> None:
     assert tuning.locator("rect").count() == 4
 
 
-def test_a_setting_has_the_figures_of_its_row(tuning: Locator) -> None:
+def test_a_setting_has_the_figures_of_its_row(tuning):
     tuning.get_by_role("slider").press("Home")
     row = tuning.page.locator("tr", has_text="trigger=60,000").locator("td").all_inner_texts()
     shown = tuning.locator("dd").all_inner_texts()

@@ -1,7 +1,5 @@
 """Fields are declared once: the table, JSON and CSV of rows have the same."""
 
-from __future__ import annotations
-
 import csv
 import json
 from dataclasses import dataclass
@@ -42,7 +40,7 @@ FIELDS = (
 ROWS = [Row("=x|y", 0.125, Span(0.0, 0.5)), Row("z", None, right=False, notes=())]
 
 
-def test_a_table_has_what_is_shown_as_its_fields_write_it() -> None:
+def test_a_table_has_what_is_shown_as_its_fields_write_it():
     table = table_of(FIELDS, ROWS)
     heads = [(column.heading, column.words, column.rank) for column in table.columns]
     assert heads[:2] == [("strategy", True, 0), ("input cost", False, 2)]
@@ -51,7 +49,7 @@ def test_a_table_has_what_is_shown_as_its_fields_write_it() -> None:
     assert cells == [["=x|y", "0.12", "0", "2 x =x|y"], ["z", "–", "none", "2 x z"]]  # noqa: RUF001
 
 
-def test_json_and_csv_have_what_has_a_name() -> None:
+def test_json_and_csv_have_what_has_a_name():
     first, second = (data_of(FIELDS, row) for row in ROWS)
     assert first == {
         "name": "=x|y", "cost_usd": 0.125, "double": 0.25, "right": True, "notes": ["a", "b"],
@@ -66,7 +64,7 @@ def test_json_and_csv_have_what_has_a_name() -> None:
     assert (other["cost_usd"], other["right"], other["span.low"]) == ("", "0", "")
 
 
-def test_a_field_that_a_row_does_not_have_is_an_error() -> None:
+def test_a_field_that_a_row_does_not_have_is_an_error():
     with pytest.raises(AttributeError, match="lable"):
         data_of([Field("lable")], ROWS[0])
 
@@ -80,7 +78,7 @@ class Record(msgspec.Struct):
 
 
 @given(st.recursive(st.none() | st.booleans() | st.floats() | st.text(), st.lists, max_leaves=8))
-def test_whatever_is_in_a_record_is_strict_json(value: Any) -> None:
+def test_whatever_is_in_a_record_is_strict_json(value):
     data = as_data({"row": Row("a", 1.0), "kind": Kind.ONE, "record": Record(value)})
     assert json.loads(json.dumps(data, allow_nan=False)) == data
     assert (data["kind"], data["row"]["span"], data["row"]["notes"]) == ("one", None, ["a", "b"])

@@ -2,7 +2,6 @@
 
 import math
 import unicodedata
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -43,44 +42,44 @@ from compactlab.reports.render.text import (
         (math.inf, "USD", NONE),
     ],
 )
-def test_a_figure_is_as_short_as_it_can_be_compared(value: float, unit: str, text: str) -> None:
+def test_a_figure_is_as_short_as_it_can_be_compared(value, unit, text):
     assert show(value, unit) == text
 
 
-def test_the_full_figure_is_there_to_point_at() -> None:
+def test_the_full_figure_is_there_to_point_at():
     assert exact(0.1 + 0.2) == "0.30000000000000004"
     assert exact(1_641_728.0) == "1,641,728"
     assert exact(None) == exact(math.inf) == ""
 
 
 @given(st.floats() | st.none())
-def test_machines_get_numbers_or_nothing(value: float | None) -> None:
+def test_machines_get_numbers_or_nothing(value):
     got = plain(value)
     assert got is None or got == value
 
 
 @given(st.text())
-def test_a_cleaned_text_has_nothing_unseen(text: str) -> None:
+def test_a_cleaned_text_has_nothing_unseen(text):
     assert not {unicodedata.category(c) for c in clean(text)} & {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
     assert len(clean(text)) == len(text)
     assert clean(clean(text)) == clean(text)
 
 
 @given(st.text(), st.integers(3, 60))
-def test_a_shortened_text_fits_and_keeps_its_ends(text: str, size: int) -> None:
+def test_a_shortened_text_fits_and_keeps_its_ends(text, size):
     short = shorten(text, size)
     assert len(short) <= size
     assert text.startswith(short.partition("…")[0]) or "…" in text
 
 
-def test_words() -> None:
+def test_words():
     assert listed([]) == ""
     assert listed(["a"]) == "a"
     assert listed(["a", "b"]) == "a and b"
     assert counted(2, "strategy") == "2 strategies"
 
 
-def test_every_cause_has_a_look_of_its_own() -> None:
+def test_every_cause_has_a_look_of_its_own():
     from compactlab.reports.charts.palette import cause_colours
     from compactlab.sim.cache.causes import CAUSES
 
@@ -89,7 +88,7 @@ def test_every_cause_has_a_look_of_its_own() -> None:
     assert len(set(looks.values())) == len(CAUSES)
 
 
-def test_side_calls_are_in_the_chart_of_causes(make: Any) -> None:
+def test_side_calls_are_in_the_chart_of_causes(make):
     from compactlab.reports.analysis.aggregate import causes_of
 
     assert causes_of([make("auto_compact()", side=0.5)])["compaction_call"] == 700

@@ -1,7 +1,5 @@
 """What a reader of a page sees first: in one screen, legible, and light in colours and bytes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -63,7 +61,7 @@ def page(opened: Open, path: Path) -> Page:
     return opened(path)
 
 
-def test_the_first_screen_holds_verdict_table_and_chart(page: Page) -> None:
+def test_the_first_screen_holds_verdict_table_and_chart(page):
     page.set_viewport_size({"width": 1280, "height": 800})
     for part in (".headlines", ".certainty", ".front table", ".front figure > svg"):
         box = page.locator(part).bounding_box()
@@ -76,7 +74,7 @@ def test_the_first_screen_holds_verdict_table_and_chart(page: Page) -> None:
     assert "keep_all" in page.locator(".front").inner_text().partition("Bounds:")[2]
 
 
-def test_all_else_is_closed_and_the_last_part_is_provenance(page: Page) -> None:
+def test_all_else_is_closed_and_the_last_part_is_provenance(page):
     titles = page.locator("details.part > summary strong").all_inner_texts()
     assert titles[0] == "All 37 strategies"
     assert titles[-1] == "Provenance"
@@ -86,9 +84,7 @@ def test_all_else_is_closed_and_the_last_part_is_provenance(page: Page) -> None:
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_it_is_short_and_light_before_anything_is_opened(
-    opened: Open, path: Path, width: int
-) -> None:
+def test_it_is_short_and_light_before_anything_is_opened(opened, path, width):
     assert path.stat().st_size < 1_000_000
     page = opened(path, width)
     assert page.evaluate("document.documentElement.scrollHeight") < 5_000
@@ -96,9 +92,7 @@ def test_it_is_short_and_light_before_anything_is_opened(
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_no_text_of_a_chart_lies_on_another_and_none_is_small(
-    opened: Open, path: Path, width: int
-) -> None:
+def test_no_text_of_a_chart_lies_on_another_and_none_is_small(opened, path, width):
     page = opened(path, width)
     page.evaluate(OPEN)
     page.wait_for_selector(".conversation .controls")
@@ -163,16 +157,14 @@ ASTRAY = """() => {
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_names_of_the_main_chart_are_taken_for_those_of_their_dots(
-    opened: Open, path: Path, width: int
-) -> None:
+def test_names_of_the_main_chart_are_taken_for_those_of_their_dots(opened, path, width):
     found, names, direct = opened(path, width).evaluate(ASTRAY)
     assert found == []
     assert names >= 3
     assert direct >= 1
 
 
-def test_a_mark_tells_its_name_and_figures_to_the_pointer_and_to_keys(page: Page) -> None:
+def test_a_mark_tells_its_name_and_figures_to_the_pointer_and_to_keys(page):
     bubble = page.locator(".bubble")
     assert not bubble.is_visible()
     page.locator(".front figure > svg .tip").nth(7).hover(force=True)
@@ -190,7 +182,7 @@ def test_a_mark_tells_its_name_and_figures_to_the_pointer_and_to_keys(page: Page
     assert not bubble.is_visible()
 
 
-def test_every_chart_tells_something_to_the_pointer(page: Page) -> None:
+def test_every_chart_tells_something_to_the_pointer(page):
     page.evaluate(OPEN)
     silent = """found => found.filter((each) => !each.querySelector(".tip"))
       .map((each) => each.getAttribute("aria-label"))"""
@@ -198,7 +190,7 @@ def test_every_chart_tells_something_to_the_pointer(page: Page) -> None:
     assert page.locator("figure > svg .tip").count() > 100
 
 
-def test_a_conversation_is_named_by_its_first_prompt_and_its_id_is_a_detail(page: Page) -> None:
+def test_a_conversation_is_named_by_its_first_prompt_and_its_id_is_a_detail(page):
     page.locator("summary", has_text="One conversation").click()
     place = page.locator(".conversation")
     chosen = place.locator(".chosen").last
@@ -240,13 +232,13 @@ FAINT = """() => {
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_words_stand_out_from_what_is_behind_them(opened: Open, path: Path, scheme: str) -> None:
+def test_words_stand_out_from_what_is_behind_them(opened, path, scheme):
     page = opened(path, color_scheme=scheme)
     page.evaluate(OPEN)
     assert page.evaluate(FAINT) == []
 
 
-def test_on_paper_no_head_stands_alone_and_nothing_is_torn(page: Page) -> None:
+def test_on_paper_no_head_stands_alone_and_nothing_is_torn(page):
     page.emulate_media(media="print")
     page.evaluate(OPEN)
     rule = "(found, name) => [...new Set(found.map((each) => getComputedStyle(each)[name]))]"
@@ -257,7 +249,7 @@ def test_on_paper_no_head_stands_alone_and_nothing_is_torn(page: Page) -> None:
     assert page.eval_on_selector_all("thead", rule, "display") == ["table-header-group"]
 
 
-def test_on_paper_what_is_closed_is_left_out(page: Page) -> None:
+def test_on_paper_what_is_closed_is_left_out(page):
     short = page.pdf(prefer_css_page_size=True).count(b"/Type /Page\n")
     assert short <= 2
     page.evaluate(OPEN)

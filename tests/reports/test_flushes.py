@@ -24,13 +24,13 @@ def headings(results: Results) -> list[str]:
     return [column.title for column in columns(comparison)]
 
 
-def test_the_column_is_there_for_those_who_flush_alone(make: Make, store: Store) -> None:
+def test_the_column_is_there_for_those_who_flush_alone(make, store):
     assert "flushed" in headings(flushing(make, store, 0.0))
     assert "flushed" not in headings(flushing(make, store, None))
     assert "flushed" in table(flushing(make, store, 0.5))
 
 
-def test_the_margin_of_a_strategy_is_a_median(make: Make, store: Store) -> None:
+def test_the_margin_of_a_strategy_is_a_median(make, store):
     runs = [make(FLUSH, conversation=name) for name in ("one", "two", "three")]
     for run, margin in zip(runs, (100.0, 900.0, 200.0), strict=True):
         run.metrics["flush_margin"] = margin
@@ -38,7 +38,7 @@ def test_the_margin_of_a_strategy_is_a_median(make: Make, store: Store) -> None:
     assert comparison.rows[0].figures["flush_margin"] == 200
 
 
-def test_whatever_a_user_heard_is_said(make: Make, store: Store) -> None:
+def test_whatever_a_user_heard_is_said(make, store):
     (silent,) = comparisons(flushing(make, store, 1.0))
     (loud,) = comparisons(flushing(make, store, 1.0, heard=31.0))
     assert not any("showed users" in note for note in notes(silent))
@@ -49,7 +49,7 @@ context window on 25.0% of calls).\
 """)
 
 
-def test_what_was_written_is_simulated_and_the_report_says_so(make: Make, store: Store) -> None:
+def test_what_was_written_is_simulated_and_the_report_says_so(make, store):
     assert folded(summaries(flushing(make, store, 1.0))) == snapshot("""\
 summaries by lexrank(units=1000): lines selected by a rule; a simulation, not a model's writing;
 what agents write into their memory is simulated in the same way\

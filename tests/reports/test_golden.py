@@ -4,7 +4,6 @@ and read the diff of tests/reports/golden.
 
 import csv
 import json
-from collections.abc import Callable
 from io import StringIO
 
 import pytest
@@ -16,22 +15,18 @@ from compactlab.sim.metrics import METRICS
 from compactlab.sim.store.results import Results
 from tests.lines import refusal
 
-Check = Callable[[str, str], None]
-
 
 @pytest.mark.parametrize(("form", "ending"), [("table", "txt"), ("md", "md")])
-def test_a_report_is_what_it_was(form: str, ending: str, small: Results, golden: Check) -> None:
+def test_a_report_is_what_it_was(form, ending, small, golden):
     golden(f"small.{ending}", render(small, form))
 
 
-def test_a_narrow_table_says_what_it_leaves_out(
-    small: Results, golden: Check, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_narrow_table_says_what_it_leaves_out(small, golden, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     golden("narrow.txt", render(small, "table"))
 
 
-def test_json_has_every_metric_and_the_shape_that_it_had(small: Results, golden: Check) -> None:
+def test_json_has_every_metric_and_the_shape_that_it_had(small, golden):
     """One run and one metric, so that a new metric moves nothing here."""
     data = json.loads(render(small, "json"))
     assert [*data["metrics"]] == [*METRICS]
@@ -42,7 +37,7 @@ def test_json_has_every_metric_and_the_shape_that_it_had(small: Results, golden:
     golden("small.json", f"{json.dumps(data, indent=2)}\n")
 
 
-def test_csv_has_the_rows_of_json(small: Results) -> None:
+def test_csv_has_the_rows_of_json(small):
     runs = json.loads(render(small, "json"))["runs"]
     flat = [{**run.pop("metrics"), **run} for run in runs]
     rows = [*csv.DictReader(StringIO(render(small, "csv")))]
@@ -50,9 +45,7 @@ def test_csv_has_the_rows_of_json(small: Results) -> None:
 
 
 @pytest.mark.parametrize("form", sorted({*FORMATS} - {"html"}))  # test_page.py has the page
-def test_every_format_gives_the_same_bytes_twice_and_after_loading(
-    form: str, small: Results, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_every_format_gives_the_same_bytes_twice_and_after_loading(form, small, tmp_path_factory):
     folder = tmp_path_factory.mktemp("store")
     small.save(folder)
     said = render(small, form)
@@ -60,7 +53,7 @@ def test_every_format_gives_the_same_bytes_twice_and_after_loading(
     assert form in ("table", "md") or said == render(Results.load(folder), form)
 
 
-def test_another_format_is_refused_with_the_known_ones(small: Results) -> None:
+def test_another_format_is_refused_with_the_known_ones(small):
     assert refusal(UsageError, lambda: render(small, "htm")) == snapshot(
         "unknown format 'htm'; did you mean html?"
     )

@@ -1,7 +1,5 @@
 """The figures that a reader sees first: who costs least, who recalls most, who wastes most."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given
@@ -36,7 +34,7 @@ def told(results: Results) -> list[tuple[str, str]]:
     return [(each.value, each.row.label) for each in headlines(Advice(only(results)))]
 
 
-def test_who_costs_least_recalls_most_and_wastes_most() -> None:
+def test_who_costs_least_recalls_most_and_wastes_most():
     figures = ((450, 0.5), (1_000, 0.95), (900, 0.85), (980, 0.6))
     first = [(f"{MINUS}49%", "s0"), ("95.0%", "s1")]
     # Nobody costs a quarter more than another that recalls no less.
@@ -44,17 +42,17 @@ def test_who_costs_least_recalls_most_and_wastes_most() -> None:
     assert told(of(*figures, (1_900, 0.7))) == [*first, (f"2.1{TIMES}", "s4")]
 
 
-def test_one_that_is_both_is_named_once() -> None:
+def test_one_that_is_both_is_named_once():
     (only_one,) = headlines(Advice(only(of((450, 0.95)))))[:1]
     assert with_names(only_one.text) == snapshot("s0 costs least and recalls most")
 
 
-def test_where_compaction_is_not_needed_nothing_is_a_figure_that_matters() -> None:
+def test_where_compaction_is_not_needed_nothing_is_a_figure_that_matters():
     runs = [make("keep_all()", [(0, 900), (900, 10)]), make("s()", [(0, 900)] * 2, cut=[1])]
     assert headlines(Advice(only(store(*runs)))) == []
 
 
-def test_the_command_explains_the_most_expensive_conversation_of_the_one_that_wastes() -> None:
+def test_the_command_explains_the_most_expensive_conversation_of_the_one_that_wastes():
     results = of((450, 0.5), (1_900, 0.5))
     (said,) = why(results, Advice(only(results)))
     assert folded(with_names(said)) == snapshot("""\
@@ -73,7 +71,7 @@ one --window 2000`\
 
 
 @given(st.lists(st.tuples(st.integers(100, 1_900), st.sampled_from([0.2, 0.5, 0.9])), max_size=6))
-def test_waste_is_the_largest_ratio_of_all_pairs(figures: list[tuple[int, float]]) -> None:
+def test_waste_is_the_largest_ratio_of_all_pairs(figures):
     comparison = only(of(*figures))
     ratios = [
         row.value("cost_usd") / other.value("cost_usd")

@@ -72,7 +72,7 @@ def manifest(text: str) -> dict[str, Any]:
     }
 
 
-def test_the_page_is_inert(make: Make, fail: Make, store: Store) -> None:
+def test_the_page_is_inert(make, fail, store):
     wide = [make(text or "x()", need=n / 20, model="x", cut=[2]) for n, text in enumerate(HOSTILE)]
     deep = chain.from_iterable(spread(text, make, fail) for text in HOSTILE)
     page = render(store(*wide, *deep, **manifest("".join(HOSTILE))), "html")
@@ -83,15 +83,13 @@ def test_the_page_is_inert(make: Make, fail: Make, store: Store) -> None:
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", page)
 
 
-def test_the_page_shows_the_text_itself(make: Make, store: Store) -> None:
+def test_the_page_shows_the_text_itself(make, store):
     shown = inert(render(store(make("keep_all()", conversation="<b>$x$ & {{1}}</b>")), "html"))
     assert "<b>$x$ & {{1}}</b>" in shown
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_the_terminal_obeys_nobody(
-    everywhere: Results, terminal: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_terminal_obeys_nobody(everywhere, terminal, monkeypatch):
     if terminal:
         monkeypatch.setenv("FORCE_COLOR", "1")
     text = render(everywhere, "table")
@@ -100,14 +98,14 @@ def test_the_terminal_obeys_nobody(
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200f\u202e\u2066]", colourless)
 
 
-def test_what_is_copied_into_a_shell_runs_nothing_of_a_store(make: Make, store: Store) -> None:
+def test_what_is_copied_into_a_shell_runs_nothing_of_a_store(make, store):
     text = "x; reboot $(reboot)"
     named = {"models": [text], "tables": [text], "summarizers": [text], "metrics": [text]}
     told = command(store(make(text), sources=[f"{text}(a=1)-0"], loop=text, window=text, **named))
     assert [word for word in shlex.split(told) if "reboot" in word] == [f"{text}(a=1)", *[text] * 7]
 
 
-def test_markdown_keeps_foreign_text_in_code(everywhere: Results) -> None:
+def test_markdown_keeps_foreign_text_in_code(everywhere):
     text = render(everywhere, "md")
     text.encode()
     outside = re.sub(r"`[^`\n]*`", "", text)
@@ -116,7 +114,7 @@ def test_markdown_keeps_foreign_text_in_code(everywhere: Results) -> None:
         assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
 
 
-def test_a_cell_of_a_spreadsheet_is_no_formula(everywhere: Results) -> None:
+def test_a_cell_of_a_spreadsheet_is_no_formula(everywhere):
     text = render(everywhere, "csv")
     text.encode()
     for row in csv.reader(StringIO(text)):
@@ -128,7 +126,7 @@ def is_number(cell: str) -> bool:
     return re.fullmatch(r"-?[\d.]+(e-?\d+)?", cell) is not None
 
 
-def test_json_keeps_texts_exactly(everywhere: Results) -> None:
+def test_json_keeps_texts_exactly(everywhere):
     text = render(everywhere, "json")
     assert text.isascii()
     runs = json.loads(text)["runs"]
@@ -147,10 +145,10 @@ def test_json_keeps_texts_exactly(everywhere: Results) -> None:
         ("a=1", "a=1"),
     ],
 )
-def test_a_formula_gets_an_apostrophe(text: str, held: str) -> None:
+def test_a_formula_gets_an_apostrophe(text, held):
     assert harmless(text) == held
 
 
-def test_code_is_one_span() -> None:
+def test_code_is_one_span():
     assert code("a`b|c") == "`a\N{MODIFIER LETTER GRAVE ACCENT}b\\|c`"
     assert code("") == ""

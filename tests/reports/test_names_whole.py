@@ -1,16 +1,10 @@
 """Names of strategies are never broken inside a word, however narrow the terminal is."""
 
-from collections.abc import Callable
-
-import pytest
-
 from compactlab.cli.list import strategy_report
 from compactlab.reports.page.brief import brief
 from compactlab.reports.page.table import table
 from compactlab.reports.render import terminal
 from compactlab.reports.render.document import Column, Document, Table, name, rows
-from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
 from compactlab.strategies import ALL_STRATEGIES
 from compactlab.strategies.catalogue import STRATEGIES
 
@@ -24,7 +18,7 @@ def words(text: str) -> set[str]:
     return set(text.replace("(", " ").replace(",", " ").split())
 
 
-def test_in_a_table_of_figures(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_a_table_of_figures(monkeypatch):
     figures = [[name(label), "highest recall", "123.45", "-12%", "100%", "9.9"] for label in LABELS]
     heads = [Column(title, words=n < 2, rank=n // 4) for n, title in enumerate("abcdef")]
     for width in WIDTHS:
@@ -34,9 +28,7 @@ def test_in_a_table_of_figures(monkeypatch: pytest.MonkeyPatch) -> None:
         assert set().union(*map(words, LABELS)) <= words(text), width
 
 
-def test_in_reports(
-    make: Callable[..., Run], store: Callable[..., Results], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_in_reports(make, store, monkeypatch):
     """The verdict with all of the user's own, the table of all, and their sentences."""
     cuts = [(0, 600), (0, 200), (0, 100)]
     labels = {f"{label}()": label for label in ALL_STRATEGIES if label != "keep_all"}
@@ -49,7 +41,7 @@ def test_in_reports(
             assert set().union(*map(words, labels.values())) <= words(text), width
 
 
-def test_in_the_list(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_in_the_list(monkeypatch):
     listed: list[dict[str, object]] = [
         {"name": each, "does": ["clear", "summarise"], "when": ["every call"], "meaning": "x " * 40}
         for each in STRATEGIES.built_in

@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -120,21 +119,21 @@ def shown(small: Results, cache: dict[str, str]) -> str:
     return cache["page"]
 
 
-def test_it_refers_to_nothing_outside_itself(shown: str) -> None:
+def test_it_refers_to_nothing_outside_itself(shown):
     assert "://" not in shown
     assert "@import" not in shown
     assert re.findall(r'(?:href|src)="[^#]', shown) == []
     assert "default-src &#39;none&#39;" in shown
 
 
-def test_it_runs_one_script_and_its_policy_names_that_one(shown: str) -> None:
+def test_it_runs_one_script_and_its_policy_names_that_one(shown):
     scripts = re.findall(r"<script>(.*?)</script>", shown, re.DOTALL)
     assert len(scripts) == 1
     digest = base64.b64encode(hashlib.sha256(scripts[0].encode()).digest()).decode()
     assert f"script-src &#39;sha256-{digest}&#39;" in shown
 
 
-def test_its_script_makes_no_markup_of_data(shown: str) -> None:
+def test_its_script_makes_no_markup_of_data(shown):
     (script,) = re.findall(r"<script>(.*?)</script>", shown, re.DOTALL)
     for way in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(",
                 "Function(", "fetch(", "XMLHttpRequest", "setTimeout(", "srcdoc"):  # fmt: skip
@@ -142,15 +141,13 @@ def test_its_script_makes_no_markup_of_data(shown: str) -> None:
     assert not re.search(r"\.on\w+ = |setAttribute\((?!\"[\w-]+\"|key, value)", script)
 
 
-def test_it_says_what_was_compared_and_with_what(shown: str) -> None:
+def test_it_says_what_was_compared_and_with_what(shown):
     for word in ("7 strategies", "claude-code 3", "claude-sonnet-4-5", "narrowed to 2,000 tokens",
                  "compactlab 0.1.0", "genai-prices 0.2.3", "not a model"):  # fmt: skip
         assert word in shown[shown.index('id="provenance"') :]
 
 
-def test_every_head_of_a_figure_says_what_it_means_and_no_glossary_says_it_again(
-    shown: str,
-) -> None:
+def test_every_head_of_a_figure_says_what_it_means_and_no_glossary_says_it_again(shown):
     parts = shown[shown.index('id="part-1-strategies"') :]
     heads = re.findall(r'<th scope="col"([^>]*) data-key="(\w+)"', parts)
     assert {"cost_usd", "prefix_reuse", "write_spike"} <= {key for _, key in heads}
@@ -162,7 +159,7 @@ def test_every_head_of_a_figure_says_what_it_means_and_no_glossary_says_it_again
     assert "compactlab list metrics" in shown[shown.index('id="about"') :]
 
 
-def test_every_chart_has_its_units(shown: str) -> None:
+def test_every_chart_has_its_units(shown):
     for words in (
         "USD a conversation (less is better)",
         "recall, % (more is better)",
@@ -172,13 +169,13 @@ def test_every_chart_has_its_units(shown: str) -> None:
         assert words in shown
 
 
-def test_failed_runs_are_named_with_their_errors(shown: str) -> None:
+def test_failed_runs_are_named_with_their_errors(shown):
     failed = shown[shown.index('id="failed"') :]
     assert "no turns (turn_slice.py:33 in compact)" in failed
     assert "four.jsonl:3: not JSON" in failed
 
 
-def test_it_says_how_to_do_it_again(shown: str) -> None:
+def test_it_says_how_to_do_it_again(shown):
     command = re.search(r"<pre>(.*?)</pre>", shown, re.DOTALL)
     assert command is not None
     assert "--conversations FOLDER_OF_RECORDINGS" in command[1]
@@ -186,7 +183,7 @@ def test_it_says_how_to_do_it_again(shown: str) -> None:
     assert "--window 2000" in command[1]
 
 
-def test_the_command_gives_a_shell_the_very_specs(make: Make, store: Store) -> None:
+def test_the_command_gives_a_shell_the_very_specs(make, store):
     specs = ["keep_all()", "auto_compact(rides='fresh')", """odd(a='"', b="$x")""", "x('`y`')"]
     runs = [make(spec) for spec in specs]
     given = {"models": ["a b"], "sources": ["made(n=1)-0", "r"], "seeds": [0, 1]}
@@ -202,9 +199,7 @@ def test_the_command_gives_a_shell_the_very_specs(make: Make, store: Store) -> N
     assert "\"auto_compact(rides='fresh')\"" in first_cells
 
 
-def test_the_command_is_what_was_typed_and_not_what_that_stands_for(
-    make: Make, store: Store
-) -> None:
+def test_the_command_is_what_was_typed_and_not_what_that_stands_for(make, store):
     runs = [make("codex(trigger=None)"), make("own(n=1)")]
     labels = {"codex(trigger=None)": "codex", "own(n=1)": "own"}
 
@@ -219,12 +214,12 @@ def test_the_command_is_what_was_typed_and_not_what_that_stands_for(
     assert typed(line_up="all") == ["codex", "own", "added()"]
 
 
-def test_every_strategy_has_one_colour(shown: str) -> None:
+def test_every_strategy_has_one_colour(shown):
     swatches = re.findall(r'background-color: var\(--(\w+)\)"></span>(sliding_<wbr>window)', shown)
     assert len(set(swatches)) == 1
 
 
-def test_both_themes_have_all_colours(shown: str) -> None:
+def test_both_themes_have_all_colours(shown):
     style = shown[shown.index("<style>") : shown.index("</style>")]
     light, dark = COLOURS["vermillion"]
     assert f"--vermillion: {light};" in style  # for browsers that know no more
@@ -232,31 +227,31 @@ def test_both_themes_have_all_colours(shown: str) -> None:
     assert not re.search(r"#[0-9a-f]{6}\b", shown[shown.index("</style>") :])
 
 
-def test_without_runs_it_says_so() -> None:
+def test_without_runs_it_says_so():
     assert "No runs: there is nothing to compare." in page(Results([]))
 
 
-def test_when_all_failed_it_names_them(fail: Make, store: Store) -> None:
+def test_when_all_failed_it_names_them(fail, store):
     text = page(store(fail("keep_all()"), fail("turn_slice()", "two")))
     assert "ValueError: no" in text
     assert drawings(text) == 0
 
 
-def test_one_run_makes_a_page(make: Make, store: Store) -> None:
+def test_one_run_makes_a_page(make, store):
     text = page(store(make("keep_all()")))
     assert drawings(text) >= 3
     assert "Differences to" not in text
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_several_models_have_a_section_each(make: Make, store: Store) -> None:
+def test_several_models_have_a_section_each(make, store):
     models = ("claude-sonnet-4-5", "claude-opus-4-5")
     text = page(store(*(make("keep_all()", model=model) for model in models)))
     assert 'id="part-2"' in text
     assert '<a href="#part-2">Model claude-opus-4-5</a>' in text
 
 
-def test_a_conversation_is_told_with_its_own_models_and_windows(make: Make, store: Store) -> None:
+def test_a_conversation_is_told_with_its_own_models_and_windows(make, store):
     runs = [make("keep_all()", conversation=name) for name in ("one", "two")]
     for run, model in zip(runs, ("claude-sonnet-4-5", "gpt-5"), strict=True):
         run.window = 0
@@ -267,7 +262,7 @@ def test_a_conversation_is_told_with_its_own_models_and_windows(make: Make, stor
     assert "gpt-5; window 400,000 tokens" in first_cells["two (claude-code)"]
 
 
-def test_a_window_holds_from_the_call_on_that_goes_to_its_model(make: Make, store: Store) -> None:
+def test_a_window_holds_from_the_call_on_that_goes_to_its_model(make, store):
     run = make("keep_all()")
     run.window = 0
     models = ["claude-sonnet-4-5", "claude-sonnet-4-5", "gpt-5", "claude-sonnet-4-5"]
@@ -277,7 +272,7 @@ def test_a_window_holds_from_the_call_on_that_goes_to_its_model(make: Make, stor
     assert each["windows"] == [[1, 200_000], [3, 400_000], [4, 200_000]]
 
 
-def test_a_run_that_failed_has_a_cell_in_every_column(make: Make, fail: Make, store: Store) -> None:
+def test_a_run_that_failed_has_a_cell_in_every_column(make, fail, store):
     other = make("keep_all()", conversation="smaller")
     each, _ = blocked(store(make("keep_all()"), fail("turn_slice()"), other))["conversations"]
     done, failed = each["runs"]
@@ -286,7 +281,7 @@ def test_a_run_that_failed_has_a_cell_in_every_column(make: Make, fail: Make, st
     assert failed[-1][1] is None
 
 
-def test_a_control_is_never_the_best(make: Make, store: Store) -> None:
+def test_a_control_is_never_the_best(make, store):
     table = tabled(store(make("keep_all()"), make("good()", SUMMED, cut=[2]),
                          make("bad()", CUT, cut=[2], need=0.5)))  # fmt: skip
     best = {named(row): sum(cell.best for cell in cells(row)) for row in table.rows}
@@ -294,7 +289,7 @@ def test_a_control_is_never_the_best(make: Make, store: Store) -> None:
     assert best["good"] > 0
 
 
-def test_what_reads_like_the_best_is_as_good(make: Make, store: Store) -> None:
+def test_what_reads_like_the_best_is_as_good(make, store):
     """The reader sees the same figure twice: one of them cannot be the better one."""
     results = store(
         make("keep_all()"), make("first()", CUT, cut=[2], need=0.9),
@@ -312,7 +307,7 @@ def bolds(row: TableRow, table: Table) -> set[str]:
     return {c.key for c, cell in zip(table.columns[1:], cells(row), strict=True) if cell.best}
 
 
-def test_a_figure_below_nothing_has_a_minus(make: Make, store: Store) -> None:
+def test_a_figure_below_nothing_has_a_minus(make, store):
     run = make("mine()", CUT, cut=[2])
     run.metrics["write_spike"] = -49.0
     texts = [cell.text for row in tabled(store(run)).rows for cell in cells(row)]
@@ -320,7 +315,7 @@ def test_a_figure_below_nothing_has_a_minus(make: Make, store: Store) -> None:
     assert "-49" not in texts
 
 
-def test_a_difference_speaks_of_intervals_where_it_has_them(make: Make, store: Store) -> None:
+def test_a_difference_speaks_of_intervals_where_it_has_them(make, store):
     for number, title in ((6, "difference, %"), (12, "difference, % (95% interval)")):
         results = store(*(
             make(*run, conversation=f"c{n}")
@@ -333,7 +328,7 @@ def test_a_difference_speaks_of_intervals_where_it_has_them(make: Make, store: S
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_command_in_a_note_is_code_that_does_not_break(make: Make, store: Store) -> None:
+def test_a_command_in_a_note_is_code_that_does_not_break(make, store):
     broken = {f"s{n}()": {"pairs": "so"} for n in range(4)}
     text = page(store(*map(make, broken), breaks=broken))
     assert "<code>compactlab list strategies" in text
@@ -341,7 +336,7 @@ def test_a_command_in_a_note_is_code_that_does_not_break(make: Make, store: Stor
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_strategies_have_their_roles_and_compactions_their_places(make: Make, store: Store) -> None:
+def test_strategies_have_their_roles_and_compactions_their_places(make, store):
     small = [(0, 400), (400, 100)]
     results = store(
         *(make("keep_all()", conversation=name) for name in ("one", "two")),
@@ -363,7 +358,7 @@ def test_strategies_have_their_roles_and_compactions_their_places(make: Make, st
     assert {each.conversation for each in shown.others} == {"two (claude-code)"}
 
 
-def test_a_write_spike_below_nothing_is_no_merit(make: Make, store: Store) -> None:
+def test_a_write_spike_below_nothing_is_no_merit(make, store):
     runs = [make("calm()", SUMMED, cut=[2]), make("each()", CUT, cut=[2, 3], need=0.8)]
     runs[1].metrics["write_spike"] = -49.0
     table = tabled(store(make("keep_all()"), *runs))
@@ -373,7 +368,7 @@ def test_a_write_spike_below_nothing_is_no_merit(make: Make, store: Store) -> No
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_column_that_is_nearly_empty_is_left_out_and_named(make: Make, store: Store) -> None:
+def test_a_column_that_is_nearly_empty_is_left_out_and_named(make, store):
     runs = [make(f"s{n}()", cut=[2], need=None) for n in range(5)]
     runs[0].metrics |= {"flushed_compactions": 1.0, "recall_20k": 0.75}
     results = store(*runs)
@@ -384,7 +379,7 @@ def test_a_column_that_is_nearly_empty_is_left_out_and_named(make: Make, store: 
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_rule_is_named_with_some_of_those_that_break_it(make: Make, store: Store) -> None:
+def test_a_rule_is_named_with_some_of_those_that_break_it(make, store):
     broken = {f"s{n}()": {"pairs": f"as {n}.<0> does", "order": "so"} for n in range(4)}
     text = page(store(*map(make, broken), breaks=broken))
     assert "s0, as 0.&lt;0&gt; does" in text
@@ -392,22 +387,20 @@ def test_a_rule_is_named_with_some_of_those_that_break_it(make: Make, store: Sto
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_conversation_that_is_not_there_is_refused(nine: Results) -> None:
+def test_a_conversation_that_is_not_there_is_refused(nine):
     with raises("UsageError: unknown conversation 'c33'; did you mean c3?"):
         page(nine, conversation="c33")
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_a_conversation_that_failed_everywhere_is_none_to_choose(
-    make: Make, fail: Make, store: Store
-) -> None:
+def test_a_conversation_that_failed_everywhere_is_none_to_choose(make, fail, store):
     results = store(make("keep_all()"), fail("keep_all()", "two"), fail("turn_slice()", "two"))
     assert [each["title"] for each in blocked(results)["conversations"]] == ["one (claude-code)"]
     with raises("UsageError: no run of the conversation 'two' went well"):
         page(results, conversation="two")
 
 
-def test_an_error_of_many_runs_is_told_once(fail: Make, store: Store) -> None:
+def test_an_error_of_many_runs_is_told_once(fail, store):
     runs = [fail(f"s{n}()", f"c{m}", "ValueError: the same") for n in range(3) for m in range(40)]
     text = page(store(*runs, fail("other()", error="KeyError: another")))
     assert "121 runs failed" in text
@@ -417,15 +410,13 @@ def test_an_error_of_many_runs_is_told_once(fail: Make, store: Store) -> None:
     assert "c19 and 20 more" in text
 
 
-def test_all_conversations_can_be_chosen_the_largest_first(nine: Results) -> None:
+def test_all_conversations_can_be_chosen_the_largest_first(nine):
     titles = [each["title"] for each in blocked(nine)["conversations"]]
     assert titles == [f"c{n} (claude-code)" for n in range(8, -1, -1)]
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_what_has_no_room_is_counted_and_told_how_to_see(
-    nine: Results, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_has_no_room_is_counted_and_told_how_to_see(nine, monkeypatch):
     monkeypatch.setattr("compactlab.reports.page.page.BUDGET", 2_000)
     text = page(nine, conversation="c0")
     assert chosen(text) == "c0 (claude-code)"
@@ -436,7 +427,7 @@ def test_what_has_no_room_is_counted_and_told_how_to_see(
     assert "compactlab report DIR --format html --conversation NAME" in text
 
 
-def test_a_conversation_is_told_as_its_runs_were(make: Make, store: Store) -> None:
+def test_a_conversation_is_told_as_its_runs_were(make, store):
     prompts = [(0, 1_000), (1_000, 500), (0, 900)]
     known = blocked(store(make("keep_all()", prompts, cut=[2], side=0.5)))
     strategy, _, _, compactions, calls, step, *series = known["conversations"][0]["runs"][0]
@@ -448,14 +439,14 @@ def test_a_conversation_is_told_as_its_runs_were(make: Make, store: Store) -> No
     assert series[6:8] == ["E", ""]  # the third of six places: a compaction; no overflow
 
 
-def test_a_long_session_is_told_in_forty_eight_places_at_most(make: Make, store: Store) -> None:
+def test_a_long_session_is_told_in_forty_eight_places_at_most(make, store):
     prompts = [(0, 100 + n) for n in range(500)]
     run = blocked(store(make("keep_all()", prompts)))["conversations"][0]["runs"][0]
     assert (run[4], run[5], len(run[7])) == (500, 11, 2 * 46)
     assert decoded(run[6], run[7])[-1] == 599
 
 
-def test_at_first_the_front_and_the_controls_are_drawn(make: Make, store: Store) -> None:
+def test_at_first_the_front_and_the_controls_are_drawn(make, store):
     short = [(0, 500), (500, 100)]
     runs = [make(f"s{n}()", short, cut=[1], need=1 - n / 20, side=1.0 + n) for n in range(12)]
     best = make("s_best()", short, cut=[1], need=0.9)
@@ -463,39 +454,39 @@ def test_at_first_the_front_and_the_controls_are_drawn(make: Make, store: Store)
     assert set(chief(Advice(comparison))) == {"keep_all()", "s_best()", "s0()"}
 
 
-def test_without_a_front_the_cheapest_are_drawn(make: Make, store: Store) -> None:
+def test_without_a_front_the_cheapest_are_drawn(make, store):
     runs = [make(f"s{n}()", side=1.0 + n) for n in range(12)]  # all exceed the window
     (comparison,) = comparisons(store(make("keep_all()"), *runs))
     assert chief(Advice(comparison)) == ["keep_all()", "s0()", "s1()", "s2()", "s3()"]
 
 
-def test_where_there_are_few_all_are_drawn(small: Results) -> None:
+def test_where_there_are_few_all_are_drawn(small):
     (comparison,) = comparisons(small)
     assert len(chief(Advice(comparison))) == len(comparison.rows)
 
 
 @given(st.lists(st.integers(0, 10**7), min_size=1, max_size=40))
-def test_a_series_is_read_as_it_was_written(values: list[int]) -> None:
+def test_a_series_is_read_as_it_was_written(values):
     scale, text = series(values)
     assert decoded(scale, text) == pytest.approx(values, abs=max(values) / 8_190 + 1e-6)
     assert max(values) > 4_095 or decoded(scale, text) == pytest.approx(values)
 
 
 @given(st.lists(st.booleans(), max_size=40))
-def test_what_is_true_is_read_as_it_was_written(hits: list[bool]) -> None:
+def test_what_is_true_is_read_as_it_was_written(hits):
     text = flags(hits).ljust(7, "A")
     read = [bool(DIGITS.index(text[n // 6]) >> n % 6 & 1) for n in range(len(hits))]
     assert read == hits
 
 
 @pytest.mark.parametrize("text", ["</script><script>x", "<!--", "]]>", "a&b", "\u2028\u2029"])
-def test_no_text_ends_the_block_that_it_is_in(text: str) -> None:
+def test_no_text_ends_the_block_that_it_is_in(text):
     first_cells = in_script([text])
     assert json.loads(first_cells) == [text]
     assert not set(first_cells) & set("<>&\u2028\u2029")
 
 
-def test_differences_are_told_with_their_intervals(make: Make, store: Store) -> None:
+def test_differences_are_told_with_their_intervals(make, store):
     names = [f"c{n:02}" for n in range(36)]
     runs = [make("keep_all()", [(0, 1_000 + 10 * n)] * 4, each) for n, each in enumerate(names)]
     runs += [make("half()", [(0, 500 + 5 * n)] * 4, each, cut=[1], need=0.75 + n / 300)
@@ -508,7 +499,7 @@ def test_differences_are_told_with_their_intervals(make: Make, store: Store) -> 
     assert recall[2:5] == ["0 / 0 / 36", "worse", "not shown"]
 
 
-def test_the_same_is_called_the_same_and_few_have_no_interval(make: Make, store: Store) -> None:
+def test_the_same_is_called_the_same_and_few_have_no_interval(make, store):
     runs = [make(s, CUT, f"c{n}") for s in ("keep_all()", "idle()") for n in range(6)]
     cost, missed = first_cells(store(*runs))
     assert (cost[0], cost[3]) == ("0%", "the same")
@@ -516,9 +507,7 @@ def test_the_same_is_called_the_same_and_few_have_no_interval(make: Make, store:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_with_few_conversations_a_sentence_stands_for_the_differences(
-    make: Make, store: Store
-) -> None:
+def test_with_few_conversations_a_sentence_stands_for_the_differences(make, store):
     for number in (5, 6):
         specs = ("keep_all()", "idle()", "cut()")
         runs = [make(s, CUT, f"c{n}") for s in specs for n in range(number)]
@@ -528,7 +517,7 @@ def test_with_few_conversations_a_sentence_stands_for_the_differences(
         assert ("p (Holm)" in text) == (number == 6)
 
 
-def test_a_column_that_says_the_same_in_every_row_is_a_sentence(make: Make, store: Store) -> None:
+def test_a_column_that_says_the_same_in_every_row_is_a_sentence(make, store):
     specs = ("keep_all()", "one()", "two()")
     results = store(*(make(s, CUT, f"c{n}") for s in specs for n in range(6)))
     (comparison,) = comparisons(results)
@@ -542,7 +531,7 @@ the same; non-inferior, margin 2%: –; minimum detectable difference, %: –.\
 """)  # noqa: RUF001
 
 
-def test_where_the_reference_is_free_dollars_are_compared(make: Make, store: Store) -> None:
+def test_where_the_reference_is_free_dollars_are_compared(make, store):
     names = [f"c{n}" for n in range(6)]
     free = [make("keep_all()", CUT, each) for each in names]
     paid = [make("other()", CUT, each) for each in names]
@@ -553,14 +542,12 @@ def test_where_the_reference_is_free_dollars_are_compared(make: Make, store: Sto
     assert cost[0] == "+1.50 USD"
 
 
-def test_a_run_without_calls_or_figures_makes_a_page(store: Store) -> None:
+def test_a_run_without_calls_or_figures_makes_a_page(store):
     bare = Run("one", "native", "keep_all()", "m", 0, 0)
     assert drawings(page(store(bare))) == 0
 
 
-def test_it_replaces_a_file_as_a_whole_with_the_same_bytes(
-    small: Results, shown: str, tmp_path: Path
-) -> None:
+def test_it_replaces_a_file_as_a_whole_with_the_same_bytes(small, shown, tmp_path):
     path = tmp_path / "report.html"
     path.write_text("old")
     write(small, path)
@@ -583,7 +570,7 @@ def large() -> Results:
 
 
 @pytest.mark.slow
-def test_a_large_store_makes_a_page_of_one_megabyte_at_most() -> None:
+def test_a_large_store_makes_a_page_of_one_megabyte_at_most():
     text = page(large())
     assert len(text.encode()) < 1_000_000
     known = data(text)
@@ -593,9 +580,7 @@ def test_a_large_store_makes_a_page_of_one_megabyte_at_most() -> None:
 
 
 @pytest.mark.usefixtures("undrawn")
-def test_of_very_many_conversations_the_first_are_listed(
-    make: Make, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_of_very_many_conversations_the_first_are_listed(make, store, monkeypatch):
     monkeypatch.setattr("compactlab.reports.page.page._LISTED", 2)
     two = store(*(make("keep_all()", conversation=f"c{n}") for n in range(2)))
     assert "more, which" not in page(two)
@@ -607,7 +592,7 @@ def test_of_very_many_conversations_the_first_are_listed(
     assert "<code>compactlab report" in listing
 
 
-def test_a_long_table_is_looked_through_once_to_see_whether_it_can_be_sorted() -> None:
+def test_a_long_table_is_looked_through_once_to_see_whether_it_can_be_sorted():
     looks = []
 
     class Rows(tuple[TableRow, ...]):

@@ -1,7 +1,5 @@
 """What summaries preserve stands in tables, page and JSON, with its interval."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from typing import Any
@@ -35,7 +33,7 @@ def told(found: str) -> dict[str, Any]:
     return memory
 
 
-def test_a_table_has_recall_exposure_and_preservation(store: Callable[..., Results]) -> None:
+def test_a_table_has_recall_exposure_and_preservation(store):
     text = render(results(store, 30), "table")
     assert TITLE in text
     (line,) = (each for each in text.splitlines() if each.startswith("sum ") and "[" in each)
@@ -44,12 +42,12 @@ def test_a_table_has_recall_exposure_and_preservation(store: Callable[..., Resul
     assert "100%" in line
 
 
-def test_the_page_and_markdown_have_it_too(store: Callable[..., Results]) -> None:
+def test_the_page_and_markdown_have_it_too(store):
     for form in ("html", "md"):
         assert TITLE in render(results(store, 12), form)
 
 
-def test_json_has_the_ends_of_intervals(store: Callable[..., Results]) -> None:
+def test_json_has_the_ends_of_intervals(store):
     memory = told(render(results(store, 30), "json"))
     assert (memory["lag"], memory["summarizer"]) == (20_000, "lexrank(units=1000)")
     by_spec = {each["strategy"]: each for each in memory["strategies"]}
@@ -63,7 +61,7 @@ def test_json_has_the_ends_of_intervals(store: Callable[..., Results]) -> None:
                     (("value", "value"), ("low", "high"), ("high", "low"))}  # fmt: skip
 
 
-def test_without_null_summarisers_nothing_is_said(store: Callable[..., Results]) -> None:
+def test_without_null_summarisers_nothing_is_said(store):
     found = results(store, 12, controls=False)
     assert TITLE not in render(found, "table")
     strategies = told(render(found, "json"))["strategies"]

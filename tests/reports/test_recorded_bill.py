@@ -1,7 +1,5 @@
 """What the logs' own usage costs stands beside the replay, and no smaller difference is one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -41,7 +39,7 @@ def over(shares: list[float], *strategies: str) -> Results:
     return store(*runs)
 
 
-def test_the_recorded_bill_stands_in_the_verdict_and_on_the_terminal() -> None:
+def test_the_recorded_bill_stands_in_the_verdict_and_on_the_terminal():
     results = over([1.25, 1.25])
     told = next(line for line in verdict(only(results)) if "own usage" in line)
     assert folded(told) == snapshot("""\
@@ -52,7 +50,7 @@ USD. Of the prompts alone the replay costs 20% less than the logs. Differences i
     assert "own usage" in brief(results)
 
 
-def test_a_bill_that_lacks_tokens_is_at_least_that() -> None:
+def test_a_bill_that_lacks_tokens_is_at_least_that():
     results = over([1.25, 1.25])
     for run in results.runs[:1]:
         assert run.strategy == "as_recorded()"
@@ -65,7 +63,7 @@ cost of up to 20.0% are within this deviation and are not called differences.\
 """)
 
 
-def test_what_no_log_bills_is_said_where_the_replay_stands() -> None:
+def test_what_no_log_bills_is_said_where_the_replay_stands():
     """Four compactions, of which the log of one bills its summary."""
     compacted = [
         make("as_recorded()", FEWER, "c0", cut=[1], side=0.25),
@@ -83,13 +81,13 @@ def test_what_no_log_bills_is_said_where_the_replay_stands() -> None:
     assert not any("for nothing" in line for line in verdict(only(paid)))
 
 
-def test_of_a_store_that_did_not_count_summaries_nothing_is_said() -> None:
+def test_of_a_store_that_did_not_count_summaries_nothing_is_said():
     run = make("as_recorded()", FEWER, cut=[1])
     run.metrics = {name: each for name, each in run.metrics.items() if name != "summaries"}
     assert not any("for nothing" in line for line in verdict(only(store(run))))
 
 
-def test_where_some_usage_is_not_known_nothing_is_said() -> None:
+def test_where_some_usage_is_not_known_nothing_is_said():
     results = over([1.0, 1.0])
     results.runs[0] = make("as_recorded()", PROMPTS, "c0")
     comparison = only(results)
@@ -98,7 +96,7 @@ def test_where_some_usage_is_not_known_nothing_is_said() -> None:
     assert not any("own usage" in line for line in verdict(comparison))
 
 
-def test_no_difference_within_the_deviation_is_called_one() -> None:
+def test_no_difference_within_the_deviation_is_called_one():
     """Twelve conversations tell it from chance, and the replay is further off than that."""
     exact, off = (Advice(only(over([share] * 12))) for share in (1.0, 1.5))
     fewer = next(row for row in exact.comparison.rows if row.label == "fewer")
@@ -115,7 +113,7 @@ def test_no_difference_within_the_deviation_is_called_one() -> None:
     assert signed(untold) == "within 33.3%"
 
 
-def test_who_costs_a_little_more_than_needed_is_not_said_to_cost_more() -> None:
+def test_who_costs_a_little_more_than_needed_is_not_said_to_cost_more():
     """keep_all costs more than the cheapest by less than the replay is off: leave it alone."""
     exact, off = (Advice(only(over([share] * 12))) for share in (1.0, 1.5))
     assert exact.idle is None
@@ -124,7 +122,7 @@ def test_who_costs_a_little_more_than_needed_is_not_said_to_cost_more() -> None:
 
 
 @given(st.lists(st.floats(0.2, 5), min_size=1, max_size=6))
-def test_the_deviation_is_never_below_that_of_the_sum(shares: list[float]) -> None:
+def test_the_deviation_is_never_below_that_of_the_sum(shares):
     """A sum may be right by chance, where one conversation is too dear and the next too cheap."""
     row = only(over(shares, "as_recorded()")).row("as_recorded")
     found = recorded_bill(row)

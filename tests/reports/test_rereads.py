@@ -50,19 +50,19 @@ def find(name: str) -> Model:
     return find_model(name)
 
 
-def test_what_was_read_before_and_is_read_after_counts() -> None:
+def test_what_was_read_before_and_is_read_after_counts():
     found = Log().read("a", "b", "c").compacted().read("b", "d", "a", "a").found()
     assert (found.compactions, found.followed, found.reads, found.before) == (1, 1, 3, 0)
     assert found.tokens == 3 * 500
     assert found.cost == pytest.approx(1_500 * 1.25e-6)
 
 
-def test_what_is_read_again_anyway_is_counted_beside_it() -> None:
+def test_what_is_read_again_anyway_is_counted_beside_it():
     found = Log().read("a", "b", "a", "b").compacted().read("b").found()
     assert (found.reads, found.before) == (1, 2)
 
 
-def test_much_later_it_is_another_matter() -> None:
+def test_much_later_it_is_another_matter():
     others = [f"f{n}" for n in range(WITHIN)]
     late = Log().read("a").compacted().read(*others, "a").found()
     assert (late.reads, late.followed) == (0, 0)
@@ -70,12 +70,12 @@ def test_much_later_it_is_another_matter() -> None:
     assert (just.reads, just.followed) == (1, 1)
 
 
-def test_each_compaction_has_its_own_reads() -> None:
+def test_each_compaction_has_its_own_reads():
     log = Log().read("a").compacted().read("a").compacted().read("a", "b")
     assert log.found() == Rereads(2, 2, 3, 1_500, pytest.approx(1_500 * 1.25e-6), 1)
 
 
-def test_without_a_price_there_are_no_dollars() -> None:
+def test_without_a_price_there_are_no_dollars():
     found = Log().read("a").compacted().read("a", model="nobody-knows").found()
     assert (found.reads, found.cost) == (1, None)
     with pytest.raises(ModelError):
@@ -98,15 +98,15 @@ def test_without_a_price_there_are_no_dollars() -> None:
         ("Bash", {"command": ""}, ""),
     ],
 )
-def test_what_a_call_looks_at(name: str, given: object, file: str) -> None:
+def test_what_a_call_looks_at(name, given, file):
     assert looked_at(verbatim("a", "tool_call", json.dumps(given), name=name)) == file
 
 
-def test_a_text_that_is_no_json_looks_at_nothing() -> None:
+def test_a_text_that_is_no_json_looks_at_nothing():
     assert looked_at(verbatim("a", "tool_call", "{", name="Read")) == ""
 
 
-def test_it_is_said_beside_what_is_usual() -> None:
+def test_it_is_said_beside_what_is_usual():
     assert [*read_again(Rereads())] == []
     (text,) = read_again(Rereads(2, 1, 3, 1_500, 0.25, 4))
     assert folded(text) == snapshot("""\

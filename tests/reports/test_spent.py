@@ -1,12 +1,9 @@
 """What was spent: the whole recorded bill, added up by all that tells requests apart."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta, timezone
 from math import fsum
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -60,7 +57,7 @@ def answer(
     return Message(f"a{number}", "assistant", (part,), time, call=asked)
 
 
-def test_a_bill_as_on_paper(tmp_path: Path) -> None:
+def test_a_bill_as_on_paper(tmp_path):
     """Sonnet 4.5: 3.75, 0.30 and 15 dollars for a million tokens written, read and answered."""
     whole = spent(session(loaded(claude_code(tmp_path / "calm.jsonl", CALM))).calls)
     written, read, output = 30_900, 60_600, 60
@@ -71,7 +68,7 @@ def test_a_bill_as_on_paper(tmp_path: Path) -> None:
     assert whole.total == pytest.approx(fsum(whole.bill))
 
 
-def test_parts_add_up_to_the_whole(tmp_path: Path) -> None:
+def test_parts_add_up_to_the_whole(tmp_path):
     late = [(90_000, 0, 9_000, True)]
     opus = claude_code(tmp_path / "two.jsonl", CALM, model="claude-opus-4-5")
     found = spending(
@@ -119,9 +116,7 @@ REQUESTS = st.builds(
 
 
 @given(st.lists(st.lists(REQUESTS, max_size=4), min_size=1, max_size=3), st.integers(1, 400))
-def test_every_way_to_divide_a_bill_comes_to_the_same(
-    sides: list[list[SideRequest]], words: int
-) -> None:
+def test_every_way_to_divide_a_bill_comes_to_the_same(sides, words):
     """Each of some sessions has an answer that was counted too early, and what stands beside it.
 
     Their requests have ids: without, equal ones of the same moment in two files are one call.
@@ -145,7 +140,7 @@ def test_every_way_to_divide_a_bill_comes_to_the_same(
     assert found.whole.calls == len(logs) + sum(map(len, sides))
 
 
-def test_what_requests_were_for_has_a_line_each_and_answers_come_first() -> None:
+def test_what_requests_were_for_has_a_line_each_and_answers_come_first():
     sides = (
         SideRequest("advisor", Call("claude-opus-4-5", Usage(uncached=1_000, output=900)), START),
         SideRequest("web_search", Call(SONNET), START, searches=2),
@@ -157,12 +152,12 @@ def test_what_requests_were_for_has_a_line_each_and_answers_come_first() -> None
     assert line.split()[-1] == "0.020"
 
 
-def test_of_answers_alone_no_purposes_are_told() -> None:
+def test_of_answers_alone_no_purposes_are_told():
     said = terminal.write(sums(Sums(spending(log(answer(1, Usage(uncached=10)))), {}, ())))
     assert not any(line.startswith("answer ") for line in said.splitlines())
 
 
-def test_searches_are_billed_by_the_piece() -> None:
+def test_searches_are_billed_by_the_piece():
     """Ten dollars a thousand; a model whose searches have no price makes the bill a lower bound."""
     sides = (
         SideRequest("web_search", Call(SONNET), searches=2),
@@ -175,11 +170,11 @@ def test_searches_are_billed_by_the_piece() -> None:
     assert whole.output == pytest.approx(100 * 15e-6)
 
 
-def test_of_nothing_nothing_was_spent() -> None:
+def test_of_nothing_nothing_was_spent():
     assert (spent(()).calls, spent(()).total) == (0, 0.0)
 
 
-def test_the_dearest_project_comes_first(tmp_path: Path) -> None:
+def test_the_dearest_project_comes_first(tmp_path):
     cheap = loaded(claude_code(tmp_path / "calm.jsonl", CALM), project="/a")
     dear = loaded(claude_code(tmp_path / "idle.jsonl", IDLE), project="/b")
     assert [*spending(cheap, dear).by_project()] == ["/b", "/a"]
@@ -189,11 +184,11 @@ def test_the_dearest_project_comes_first(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("time", [0.0, 1e20, float("nan"), float("inf")])
-def test_a_time_that_is_none_is_no_day(time: float) -> None:
+def test_a_time_that_is_none_is_no_day(time):
     assert day_of(time) == day_of(time, None) == "undated"
 
 
-def test_a_day_is_that_of_its_zone() -> None:
+def test_a_day_is_that_of_its_zone():
     """At ten in the morning of London the next day has begun where clocks are 14 hours ahead."""
     found = spending(log(answer(1, Usage(uncached=10)), answer(2, Usage(uncached=20), time=START)))
     assert [*found.by_day()] == ["2026-03-01"]
@@ -204,14 +199,14 @@ def test_a_day_is_that_of_its_zone() -> None:
     assert spending_data(ahead)["time_zone"] == "UTC+14:00"
 
 
-def test_a_call_without_a_time_stands_under_no_day(tmp_path: Path) -> None:
+def test_a_call_without_a_time_stands_under_no_day(tmp_path):
     file = claude_code(tmp_path / "calm.jsonl", CALM)
     bare = file.read_text("utf-8").replace('"timestamp"', '"moment"')
     file.write_text(bare, encoding="utf-8")
     assert [*spending(loaded(file)).by_day()] == ["undated"]
 
 
-def test_calls_without_a_price_are_told_apart(tmp_path: Path) -> None:
+def test_calls_without_a_price_are_told_apart(tmp_path):
     """What is known of the bill is not hidden by what is not."""
     known = loaded(claude_code(tmp_path / "calm.jsonl", CALM))
     other = loaded(claude_code(tmp_path / "idle.jsonl", IDLE, model="gpt-5.3-codex-spark"))
@@ -232,7 +227,7 @@ replaces the built-in model, so copy its other figures (list models --format jso
 # What a bill lacks.
 
 
-def test_a_bill_that_lacks_tokens_is_at_least_that() -> None:
+def test_a_bill_that_lacks_tokens_is_at_least_that():
     """Tokens of records that were not understood belong to no model and to no day."""
     passed = (PassedOver("record 'x'", 2, 0, 70), PassedOver("field 'y'", 1, 9))
     found = spending(
@@ -247,7 +242,7 @@ def test_a_bill_that_lacks_tokens_is_at_least_that() -> None:
     assert not spending(log(answer(1, Usage(uncached=10)))).whole.at_least
 
 
-def test_what_was_estimated_is_told_with_its_share_of_the_bill() -> None:
+def test_what_was_estimated_is_told_with_its_share_of_the_bill():
     text = "word " * 1_000
     whole = spending(log(answer(1, Usage(output=3), text))).whole
     assert whole.estimated == whole.usage.output - 3 > 1_000
@@ -260,7 +255,7 @@ tokens of output, $0.017 of this bill, are estimated.\
     assert [*estimates(spending(log(answer(1, Usage(output=3)))).whole)] == []
 
 
-def test_what_is_of_a_parent_that_was_not_read_is_told_and_has_no_day() -> None:
+def test_what_is_of_a_parent_that_was_not_read_is_told_and_has_no_day():
     own, other = Usage(uncached=10), Usage(uncached=100_000)
     found = spending(log(answer(1, other, inherited=True, id="msg_1"), answer(2, own, id="msg_2")))
     assert [*found.by_day()] == ["2026-03-01", "undated"]
@@ -271,7 +266,7 @@ read. On which days is not known.\
 """)
 
 
-def test_a_call_counts_in_its_original_and_on_its_day() -> None:
+def test_a_call_counts_in_its_original_and_on_its_day():
     """The fork is read first, and its own copy has the larger output."""
     repeated = answer(1, Usage(1, output=9), inherited=True, id="msg_1", time=START + DAY)
     fork = log(repeated, answer(2, Usage(2), time=START + DAY, id="msg_2"), id="fork")
@@ -288,7 +283,7 @@ def test_a_call_counts_in_its_original_and_on_its_day() -> None:
     assert (found.whole.inherited, found.whole.usage.output) == (0, 8)
 
 
-def test_a_session_keeps_what_is_known_of_it_when_its_calls_are_taken_away() -> None:
+def test_a_session_keeps_what_is_known_of_it_when_its_calls_are_taken_away():
     one = replace(session(log(answer(1, Usage(1)), project="/p")), missing=5)
     first, second = each_once([one, replace(one, name="copy")])
     assert first == one
@@ -296,7 +291,7 @@ def test_a_session_keeps_what_is_known_of_it_when_its_calls_are_taken_away() -> 
     assert isinstance(first, Session)
 
 
-def test_a_model_that_nobody_knows_is_counted_and_has_no_price() -> None:
+def test_a_model_that_nobody_knows_is_counted_and_has_no_price():
     found = Spending([session_of(log(answer(1, Usage(7), "word " * 99, model="")), billed_as)])
     assert [*found.by_model()] == ["(not named)"]
     assert (found.whole.usage.uncached, found.whole.total, found.unpriced) == (
@@ -310,7 +305,7 @@ def test_a_model_that_nobody_knows_is_counted_and_has_no_price() -> None:
 # Sentences.
 
 
-def test_what_was_not_understood_is_told_the_weightiest_first() -> None:
+def test_what_was_not_understood_is_told_the_weightiest_first():
     kinds = [PassedOver(f"field '{n}'", 1, n) for n in range(6)]
     kinds.append(PassedOver("record 'usage'", 3, 0, 1_200))
     (told,) = map(with_names, not_understood(kinds))
@@ -322,7 +317,7 @@ other kinds. The bill lacks the 1,200 tokens that it counts.\
     assert not_understood([]) == skipped({}) == []
 
 
-def test_what_was_skipped_is_told_by_its_reason() -> None:
+def test_what_was_skipped_is_told_by_its_reason():
     told = skipped({"no_usage": 2, "counted_elsewhere": 1})
     assert fitting(told) == snapshot("""\
 Skipped: 2 sessions without recorded usage and 1 session whose calls are all in other
@@ -330,7 +325,7 @@ files.\
 """)
 
 
-def test_models_without_a_price_or_a_policy_are_named() -> None:
+def test_models_without_a_price_or_a_policy_are_named():
     sides = (SideRequest("advisor", Call("of-tomorrow", Usage(1))),)
     found = spending(log(answer(1, Usage(1)), side_requests=sides))
     assert found.unpriced == {"of-tomorrow": 1}
@@ -347,7 +342,7 @@ named) (1 call). Write these models into a file and name it with --models.\
     assert [*of_models(spending(log(answer(1, Usage(1)))), {})] == []
 
 
-def test_a_page_of_sums_escapes_what_logs_name() -> None:
+def test_a_page_of_sums_escapes_what_logs_name():
     found = spending(log(answer(1, Usage(1)), id="<i>s</i>", project="<b>p</b>"))
     poem = PassedOver("record '<u>poem</u>'")
     shown = html.write(page(Sums(found, {}, ("<s>torn</s>",), (poem,))), COLOURS)

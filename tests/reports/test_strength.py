@@ -11,7 +11,7 @@ from compactlab.reports.page.headlines import picks
 from compactlab.reports.render.document import with_names
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
-from tests.reports.conftest import Make, Store, Told
+from tests.reports.conftest import Make, Store
 from tests.reports.spoken import only, verdict
 
 # Of each conversation what it costs, and which share of its needs is forgotten.
@@ -42,9 +42,7 @@ def world(make: Make, store: Store) -> World:
     return made
 
 
-def test_without_what_keeps_everything_the_first_that_is_named_is_the_reference(
-    world: World,
-) -> None:
+def test_without_what_keeps_everything_the_first_that_is_named_is_the_reference(world):
     """It is a reference for the bill alone: without keep_none nothing is said of recall."""
     values = {"cheap()": [(0.9, 0.5)] * 12, "dear()": [(1.1 + n / 99, 0.51) for n in range(12)]}
     advice = Advice(only(world(values)))
@@ -79,9 +77,7 @@ NULL = {"keep_none()": [(0.4, 0.9)] * 40}
                       "cut()": [(0.05 + 0.01 * (n % 3), 0.0) for n in range(12)]}),
     ],
 )  # fmt: skip
-def test_a_verdict_is_what_it_was(
-    world: World, told: Told, name: str, strategies: Mapping[str, Values]
-) -> None:
+def test_a_verdict_is_what_it_was(world, told, name, strategies):
     results = world(strategies)
     sentences = verdict(only(results))
     if name == "no ratio":
@@ -91,9 +87,7 @@ def test_a_verdict_is_what_it_was(
 
 
 @pytest.mark.parametrize("known", [12, 7, 0])
-def test_it_is_said_of_how_many_conversations_needs_are_known(
-    world: World, told: Told, known: int
-) -> None:
+def test_it_is_said_of_how_many_conversations_needs_are_known(world, told, known):
     values = [(0.9 + 0.01 * (n % 3), 0.01 if n < known else None) for n in range(12)]
     kept = [(1.0, 0.0 if n < known else None) for n in range(12)]
     results = world({ALL: kept, "cut()": values})
@@ -104,7 +98,7 @@ def test_it_is_said_of_how_many_conversations_needs_are_known(
 
 
 @pytest.mark.parametrize(("strategies", "can"), [(499, True), (500, False)])
-def test_where_no_p_can_be_small_enough_that_is_said(strategies: int, can: bool) -> None:
+def test_where_no_p_can_be_small_enough_that_is_said(strategies, can):
     """However many conversations: p is never below one in ten thousand."""
     figures: dict[str, float | None] = {"cost_usd": 1.0, "calls": 1.0}
     specs = [ALL, *(f"s{n}()" for n in range(strategies))]

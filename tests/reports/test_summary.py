@@ -1,7 +1,5 @@
 """What `Results` gives to Python users: ten columns, a notebook's table, LaTeX, and axes."""
 
-from __future__ import annotations
-
 import inspect
 import math
 import re
@@ -50,7 +48,7 @@ def closed_figures() -> Iterator[None]:
     pyplot.close("all")
 
 
-def test_a_summary_has_ten_columns_and_they_are_explained(replayed: compactlab.Results) -> None:
+def test_a_summary_has_ten_columns_and_they_are_explained(replayed):
     summary = replayed.summary()
     assert list(summary.columns) == list(COLUMNS)
     assert len(summary.columns) == 10
@@ -58,7 +56,7 @@ def test_a_summary_has_ten_columns_and_they_are_explained(replayed: compactlab.R
     assert all(f"``{name}``" in explained for name in COLUMNS)
 
 
-def test_its_figures_are_those_of_the_analysis(replayed: compactlab.Results) -> None:
+def test_its_figures_are_those_of_the_analysis(replayed):
     (comparison,) = comparisons(replayed)
     advice, summary = Advice(comparison), replayed.summary()
     assert list(summary["strategy"]) == [row.label for row in comparison.rows]
@@ -76,15 +74,13 @@ def test_its_figures_are_those_of_the_analysis(replayed: compactlab.Results) -> 
         assert math.isnan(line["cost_change_low"])  # two conversations have no interval
 
 
-def test_bounds_are_added_where_they_are_asked_for(replayed: compactlab.Results) -> None:
+def test_bounds_are_added_where_they_are_asked_for(replayed):
     labels = replayed.summary(bounds=True)["strategy"]
     assert {"keep_all", "keep_none"} <= set(labels)
     assert not {"keep_all", "keep_none"} & set(replayed.summary()["strategy"])
 
 
-def test_calls_that_are_over_the_window_or_rejected_are_a_share(
-    make: Make, by_hand: Callable[..., compactlab.Results]
-) -> None:
+def test_calls_that_are_over_the_window_or_rejected_are_a_share(make, by_hand):
     torn = make("torn()", CUT, cut=[1])
     over = make("over()", CUT, cut=[1])
     runs = [
@@ -97,16 +93,14 @@ def test_calls_that_are_over_the_window_or_rejected_are_a_share(
     assert summary["unusable_calls_percent"]["over"] == pytest.approx(100 * 2 / calls)
 
 
-def test_several_models_are_told_by_the_index(
-    make: Make, by_hand: Callable[..., compactlab.Results]
-) -> None:
+def test_several_models_are_told_by_the_index(make, by_hand):
     models = ("claude-sonnet-4-5", "claude-opus-4-5")
     results = by_hand(*(make("keep_all()", model=model) for model in models))
     assert list(results.summary().index) == [f"Model {model}" for model in models]
     assert [rf"\emph{{Model {model}}}" in results.to_latex() for model in models] == [True, True]
 
 
-def test_without_runs_there_is_an_empty_frame() -> None:
+def test_without_runs_there_is_an_empty_frame():
     results = compactlab.Results([])
     assert list(results.summary().columns) == list(COLUMNS)
     assert results.to_latex().count(r"\\") == 1
@@ -116,9 +110,7 @@ def test_without_runs_there_is_an_empty_frame() -> None:
 # Notebook and paper.
 
 
-def test_a_notebook_shows_the_summary_and_no_markup_of_others(
-    make: Make, by_hand: Callable[..., compactlab.Results]
-) -> None:
+def test_a_notebook_shows_the_summary_and_no_markup_of_others(make, by_hand):
     shown = by_hand(make(f"{HOSTILE}()"))._repr_html_()
     tags: list[str] = []
     parser = HTMLParser()
@@ -128,9 +120,7 @@ def test_a_notebook_shows_the_summary_and_no_markup_of_others(
     assert "&lt;b&gt;50%&lt;/b&gt;" in shown
 
 
-def test_a_table_of_a_paper_has_escaped_names_and_equal_rows(
-    make: Make, by_hand: Callable[..., compactlab.Results]
-) -> None:
+def test_a_table_of_a_paper_has_escaped_names_and_equal_rows(make, by_hand):
     text = by_hand(make("keep_all()"), make(f"{HOSTILE}()", CUT, cut=[1], need=0.5)).to_latex()
     assert text.count(r"\toprule") == text.count(r"\bottomrule") == 1
     rows = [line for line in text.splitlines() if line.endswith(r"\\")]
@@ -142,15 +132,13 @@ def test_a_table_of_a_paper_has_escaped_names_and_equal_rows(
 # Axes.
 
 
-def test_methods_have_the_names_of_charts() -> None:
+def test_methods_have_the_names_of_charts():
     assert {name.replace("_", "-") for name in METHODS} <= set(CHARTS)
     assert len(METHODS) == 8
 
 
 @pytest.mark.parametrize("name", METHODS)
-def test_every_chart_is_drawn_into_the_axes_that_are_given(
-    name: str, replayed: compactlab.Results
-) -> None:
+def test_every_chart_is_drawn_into_the_axes_that_are_given(name, replayed):
     method = getattr(replayed.plot, name)
     figure, axes = pyplot.subplots(1, 2, figsize=(9, 4))
     assert method(ax=axes[1]) is axes[1]
@@ -162,7 +150,7 @@ def test_every_chart_is_drawn_into_the_axes_that_are_given(
     assert own.figure is not figure
 
 
-def test_an_axes_has_the_figures_of_the_analysis(replayed: compactlab.Results) -> None:
+def test_an_axes_has_the_figures_of_the_analysis(replayed):
     (comparison,) = comparisons(replayed)
     axes = replayed.plot.cost_by_class()
     ends = [0.0] * len(comparison.rows)
@@ -174,16 +162,14 @@ def test_an_axes_has_the_figures_of_the_analysis(replayed: compactlab.Results) -
     ]
 
 
-def test_what_cannot_be_drawn_is_said(replayed: compactlab.Results) -> None:
+def test_what_cannot_be_drawn_is_said(replayed):
     with raises("UsageError: there is no comparison 3 of 1"):
         replayed.plot.cost_and_recall(comparison=3)
     with raises("UsageError: nothing to draw in these results"):
         replayed.plot.cumulative_cost(conversation="nobody")
 
 
-def test_a_dollar_in_a_name_is_a_dollar(
-    make: Make, by_hand: Callable[..., compactlab.Results]
-) -> None:
+def test_a_dollar_in_a_name_is_a_dollar(make, by_hand):
     r"""Matplotlib would read ``$\frac$`` as a formula, and fail."""
     results = by_hand(make("keep_all()"), make("a$\\frac$b()", CUT, cut=[1], need=0.5))
     for name in ("cost_and_recall", "cost_by_class", "cumulative_cost"):
@@ -191,7 +177,7 @@ def test_a_dollar_in_a_name_is_a_dollar(
         axes.figure.canvas.draw()
 
 
-def test_a_stored_run_has_the_same_methods(replayed: compactlab.Results, tmp_path: Any) -> None:
+def test_a_stored_run_has_the_same_methods(replayed, tmp_path):
     replayed.save(tmp_path / "store")
     again = compactlab.Results.load(tmp_path / "store")
     assert again.to_latex() == replayed.to_latex()

@@ -1,7 +1,6 @@
 """Conversations are called by what their user asked first, and by when."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -34,11 +33,11 @@ def asked(text: str) -> Conversation:
         ("x" * 100, ""),  # half a word may be half a secret
     ],
 )
-def test_a_title_is_the_first_line_of_the_first_prompt(text: str, opening: str) -> None:
+def test_a_title_is_the_first_line_of_the_first_prompt(text, opening):
     assert asked(text).opening == opening
 
 
-def test_a_recording_has_its_date_and_other_stores_have_ids() -> None:
+def test_a_recording_has_its_date_and_other_stores_have_ids():
     run = make("keep_all()")
     assert title_of(run) == named_by_id(run) == "one (claude-code)"
     run.title = "Mend the parser"
@@ -48,7 +47,7 @@ def test_a_recording_has_its_date_and_other_stores_have_ids() -> None:
     assert title_of(run) == "Mend the parser (2025-11-07, seed 2)"
 
 
-def test_a_store_has_titles_without_secrets(tmp_path: Path) -> None:
+def test_a_store_has_titles_without_secrets(tmp_path):
     secret = "sk-ant-api03-" + "Ab1" * 12
     native.write(asked(f"Use {secret} now"), tmp_path / "talk.jsonl")
     for option in ((), ("--redact",)):

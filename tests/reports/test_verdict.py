@@ -8,8 +8,6 @@ from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.columns import marks
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.page import render
-from compactlab.sim.store.results import Results
-from tests.reports.conftest import Make, Store
 from tests.reports.spoken import folded, legend, notes, only, tokens_and_money, verdict
 
 ROOMY = [(0, 100), (100, 50), (150, 50)]
@@ -17,7 +15,7 @@ FEWER = [(0, 100), (0, 60), (0, 20)]
 FULL = [(0, 1_000), (1_000, 500), (1_500, 900)]
 
 
-def test_a_strategy_that_sends_nothing_is_no_choice(make: Make, store: Store) -> None:
+def test_a_strategy_that_sends_nothing_is_no_choice(make, store):
     """It is the cheapest of all, and no provider would take one of its prompts."""
     nothing = make("nothing()", [(0, 10), (0, 10), (0, 10)], need=0.0, sound=0.0)
     comparison = only(store(make("keep_all()", ROOMY), nothing, make("slide()", FEWER, cut=[1])))
@@ -33,14 +31,14 @@ calls).\
     assert "choose" not in " ".join(verdict(alone)).lower()
 
 
-def test_who_sends_something_else_has_acted(make: Make, store: Store) -> None:
+def test_who_sends_something_else_has_acted(make, store):
     """From the first call on, so that no prompt was ever rewritten."""
     comparison = only(store(make("keep_all()", ROOMY), make("short()", [(0, 90)] * 3)))
     assert not any("Never compacted" in note for note in notes(comparison))
     assert Advice(comparison).cheapest is comparison.row("short")
 
 
-def test_what_was_run_is_neither_recommended_nor_denied(make: Make, store: Store) -> None:
+def test_what_was_run_is_neither_recommended_nor_denied(make, store):
     comparison = only(
         store(
             make("keep_all()", FULL),
@@ -59,7 +57,7 @@ In this one conversation, no strategy kept every prompt valid and within the con
     assert comparison.front == ()
 
 
-def test_keep_all_alone_is_no_failure(make: Make, store: Store) -> None:
+def test_keep_all_alone_is_no_failure(make, store):
     first = (verdict(only(store(make("keep_all()", prompts))))[0] for prompts in (ROOMY, FULL))
     assert folded(first) == snapshot("""\
 There is no strategy to choose: only controls and as_recorded are compared. In this one
@@ -69,7 +67,7 @@ conversation, keep_all exceeded the context window on 1 of 3 calls.\
 """)
 
 
-def test_who_never_acted_is_no_finding(make: Make, store: Store) -> None:
+def test_who_never_acted_is_no_finding(make, store):
     idle = only(store(make("keep_all()", ROOMY), make("auto_compact()", ROOMY)))
     assert idle.front == ()
     other = make("dear()", [(0, 100), (0, 150), (0, 200)], cut=[1])
@@ -82,7 +80,7 @@ costs 0.0013 USD. No strategy that compacts costs less.\
 """)
 
 
-def test_a_difference_is_told_in_its_direction(make: Make, store: Store) -> None:
+def test_a_difference_is_told_in_its_direction(make, store):
     kept, slid = "keep_all()", "sliding_window(keep=20)"
     results = store(
         *(make(kept, [(0, 100)], name) for name in "ab"),
@@ -95,13 +93,13 @@ sliding_window(keep=20) sent 140% more prompt tokens than keep_all and cost 100%
 """)
 
 
-def test_the_terminal_says_all_that_the_other_formats_say(small: Results) -> None:
+def test_the_terminal_says_all_that_the_other_formats_say(small):
     text, sentences = render(small, "table"), only(small)
     for sentence in (*verdict(sentences), *notes(sentences), *legend([sentences])):
         assert sentence in text
 
 
-def test_replays_of_one_conversation_are_averaged(make: Make, store: Store) -> None:
+def test_replays_of_one_conversation_are_averaged(make, store):
     twice = store(*(make("keep_all()", ROOMY, seed=seed) for seed in (0, 1)))
     once = store(make("keep_all()", ROOMY))
     (row,), (single,) = only(twice).rows, only(once).rows
@@ -118,7 +116,7 @@ calls; the spike is a median; the other shares are means over conversations.\
         assert "cold_start: 100 tokens" in render(results, "html")
 
 
-def test_a_conversation_counts_once_whatever_its_replays(make: Make, store: Store) -> None:
+def test_a_conversation_counts_once_whatever_its_replays(make, store):
     results = store(
         make("keep_all()", [(0, 100)], "one", seed=0),
         make("keep_all()", [(0, 300)], "one", seed=1),
@@ -127,7 +125,7 @@ def test_a_conversation_counts_once_whatever_its_replays(make: Make, store: Stor
     assert only(results).rows[0].figures["tokens_cache_write"] == 1_200
 
 
-def test_a_window_that_narrows_nothing_is_the_models_own(make: Make, store: Store) -> None:
+def test_a_window_that_narrows_nothing_is_the_models_own(make, store):
     run = make("keep_all()", ROOMY)
     run.window = 900_000
     assert folded([scope(only(store(run)))]) == snapshot("""\
@@ -136,7 +134,7 @@ the limit of 900,000); 1 strategy over 1 conversation\
 """)
 
 
-def test_each_conversation_carries_its_own_marks(make: Make, store: Store) -> None:
+def test_each_conversation_carries_its_own_marks(make, store):
     results = store(
         *(make("keep_all()", FULL, name) for name in ("one", "two")),
         make("torn()", FEWER, "one", cut=[1], sound=0.9),
@@ -149,9 +147,7 @@ def test_each_conversation_carries_its_own_marks(make: Make, store: Store) -> No
         assert f'"{carried}"' in below or json.dumps(carried) in below
 
 
-def test_what_failed_summaries_leave_is_said_in_the_words_of_the_table(
-    make: Make, store: Store
-) -> None:
+def test_what_failed_summaries_leave_is_said_in_the_words_of_the_table(make, store):
     runs = [make("keep_all()", conversation=name) for name in ("one", "two")]
     runs += [make("mine()", FEWER, name, cut=[1], need=0.75) for name in ("one", "two")]
     runs[-1].metrics |= {"summaries_failed": 3, "recall_20k": 0.5}

@@ -1,7 +1,5 @@
 """One compaction before and after, as it is shown: three facts of which one is lost and needed."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 from html.parser import HTMLParser
@@ -68,7 +66,7 @@ def summed_up(script: Conversation, text: str = SUMMARY) -> RunData:
     return RunData(Kit.replayed(script, Kit.act(tell)), script)
 
 
-def test_the_view_says_what_was_lost_and_who_needed_it() -> None:
+def test_the_view_says_what_was_lost_and_who_needed_it():
     assert folded(told(summed_up(story())).words) == snapshot("""\
 Before call 3: 5 messages with 32 tokens became 2 with 31.
 1 message kept (10 tokens), 4 messages removed (22 tokens) and 1 message written (21 tokens).
@@ -76,18 +74,18 @@ Before call 3: 5 messages with 32 tokens became 2 with 31.
 """)
 
 
-def test_what_was_lost_and_never_needed_is_not_alarming() -> None:
+def test_what_was_lost_and_never_needed_is_not_alarming():
     view = told(summed_up(story(needs=())))
     assert view.losses == snapshot("1 fact was lost; no later call needed it")
     assert view.short == snapshot("before call 3: 32 to 31 tokens, 1 fact lost")
 
 
-def test_a_summary_that_forgets_nothing_lost_nothing() -> None:
+def test_a_summary_that_forgets_nothing_lost_nothing():
     view = told(summed_up(story(), "The color thing is color-7x7. The size thing is size-7x7."))
     assert (view.lost, view.losses) == snapshot((0, "No fact was lost"))
 
 
-def test_what_left_stands_beside_what_was_written_instead() -> None:
+def test_what_left_stands_beside_what_was_written_instead():
     pairs = told(summed_up(story())).pairs
     assert [pair.fate for pair in pairs] == ["gone", "new"]
     assert [piece.title for piece in pairs[0].left] == [
@@ -101,7 +99,7 @@ def test_what_left_stands_beside_what_was_written_instead() -> None:
     )
 
 
-def test_of_many_facts_some_are_named_and_the_others_counted() -> None:
+def test_of_many_facts_some_are_named_and_the_others_counted():
     said = [f"fact {n}" for n in range(8)]
     many: dict[str, Any] = {
         "call": [3], "fate": ["gone"], "count": [1], "message": ["m1"], "role": ["tool"],
@@ -116,7 +114,7 @@ def test_of_many_facts_some_are_named_and_the_others_counted() -> None:
     assert piece.others == f"{named} and 34 more, 8 of them needed later"
 
 
-def test_the_lag_of_a_need_is_named_where_the_store_has_it() -> None:
+def test_the_lag_of_a_need_is_named_where_the_store_has_it():
     rows = rows_of(3, 1, 1, "said")
     view = view_of(rows, {})
     assert view is not None
@@ -130,7 +128,7 @@ def test_the_lag_of_a_need_is_named_where_the_store_has_it() -> None:
     assert view.pairs[0].left[0].missed[0].told == snapshot("call 3 needed it, distance ≥20k")
 
 
-def test_system_blocks_are_no_messages_but_their_tokens_count() -> None:
+def test_system_blocks_are_no_messages_but_their_tokens_count():
     rows = rows_of(3, 0, 0, "said")
     role = VIEWS.columns["role"].array(["system", "user"])
     view = view_of(Rows({**rows.columns, "role": role}, 0, 2), {})
@@ -138,13 +136,13 @@ def test_system_blocks_are_no_messages_but_their_tokens_count() -> None:
     assert view.head == snapshot("Before call 3: 0 messages with 1.00k tokens became 1 with 100")
 
 
-def test_where_messages_are_not_stored_the_view_has_no_texts_of_them() -> None:
+def test_where_messages_are_not_stored_the_view_has_no_texts_of_them():
     view = view_of(VIEWS.rows(summed_up(story())), {})
     assert view is not None
     assert [piece.text for piece in view.pairs[0].right] == [""]
 
 
-def test_no_rows_are_no_view() -> None:
+def test_no_rows_are_no_view():
     assert view_of(NO_ROWS, {}) is None
 
 
@@ -152,7 +150,7 @@ def said(told: Account, call: int) -> str:
     return terminal.write(explanation.one_call(told, call))
 
 
-def test_the_terminal_says_the_same(golden: Callable[[str, str], None]) -> None:
+def test_the_terminal_says_the_same(golden):
     reading = summed_up(story())
     text = said(account(reading, 3), 3)
     assert all(sentence in text for sentence in told(reading).words)
@@ -166,7 +164,7 @@ def test_the_terminal_says_the_same(golden: Callable[[str, str], None]) -> None:
 
 @given(st.data())
 @settings(max_examples=15)
-def test_what_is_shown_adds_up_to_the_rows(data: st.DataObject) -> None:
+def test_what_is_shown_adds_up_to_the_rows(data):
     script, trace = data.draw(replays(Kit))
     reading = RunData(trace, script)
     rows = VIEWS.rows(reading)
@@ -235,7 +233,7 @@ def order(chosen: Compactions) -> list[tuple[str, int]]:
     return [(each.spec, each.view.call) for each in chosen.shown]
 
 
-def test_the_first_conversation_comes_first_and_then_the_most_forgetful(four: Results) -> None:
+def test_the_first_conversation_comes_first_and_then_the_most_forgetful(four):
     chosen = views(four, four.runs)
     assert order(chosen) == [("cut()", 3), ("sum()", 2), ("cut()", 4), ("sum()", 5)]
     assert (len(chosen.idle), chosen.left_out) == (1, 0)
@@ -244,14 +242,14 @@ def test_the_first_conversation_comes_first_and_then_the_most_forgetful(four: Re
     ]  # fmt: skip
 
 
-def test_what_has_no_room_is_counted(four: Results) -> None:
+def test_what_has_no_room_is_counted(four):
     size = size_of(views(four, four.runs).shown[0].view)
     for budget, number in ((0, 1), (size, 1), (2 * size + 10, 2), (100 * size, 4)):
         chosen = views(four, four.runs, budget=budget)
         assert (len(chosen.shown), chosen.left_out) == (number, 4 - number)
 
 
-def test_without_the_table_there_is_nothing(make: Make, store: Callable[..., Results]) -> None:
+def test_without_the_table_there_is_nothing(make, store):
     results = store(make("cut()"), make("sum()"))
     assert views(results, results.runs) == Compactions("one (claude-code)")
     assert views(results, ()) == Compactions()
@@ -282,14 +280,14 @@ def markup(chosen: Compactions) -> str:
     return set_page("compactions.html.j2", {"data": chosen})
 
 
-def test_its_size_is_about_what_was_reckoned(four: Results) -> None:
+def test_its_size_is_about_what_was_reckoned(four):
     chosen = views(four, four.runs)
     reckoned = sum(size_of(each.view) for each in chosen.shown)
     assert 0.6 * reckoned < len(markup(chosen)) < 1.2 * reckoned
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-def test_nothing_that_was_said_acts(text: str, make: Make, store: Callable[..., Results]) -> None:
+def test_nothing_that_was_said_acts(text, make, store):
     results = store(held(make, f"cut({text})", text, 3, 1, 1, text=text))
     run = results.runs[0]
     run.rows["views"] = Rows(
@@ -314,7 +312,7 @@ def _plain(make: Make, store: Callable[..., Results]) -> tuple[Results, Any]:
     return results, results.runs
 
 
-def test_ten_million_characters_are_no_page(make: Make, store: Callable[..., Results]) -> None:
+def test_ten_million_characters_are_no_page(make, store):
     results = store(held(make, "cut()", "one", 3, 1, 1, text="<&\n" * 3_000_000))
     chosen = views(results, results.runs)
     assert len(markup(chosen)) < 40_000

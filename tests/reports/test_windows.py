@@ -1,7 +1,5 @@
 """Several windows in one store: the table of strategies by windows, and its sentences."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
@@ -27,7 +25,7 @@ def swept() -> Results:
     )  # fmt: skip
 
 
-def test_a_table_has_cost_and_recall_under_each_window_at_one_distance() -> None:
+def test_a_table_has_cost_and_recall_under_each_window_at_one_distance():
     results = swept()
     assert brief(results) == snapshot("""\
 Model claude-sonnet-4-5; windows of 40k and 60k tokens; 2 strategies over 1 conversation
@@ -47,18 +45,18 @@ Recall: the share held of needed facts last stated 20,000 tokens ago or earlier,
     assert [each.window for each in sweep] == [40_000, 60_000]
 
 
-def test_markdown_has_the_same_table() -> None:
+def test_markdown_has_the_same_table():
     assert "| strategy | at 40k USD | at 40k recall ≥20k | at 60k USD |" in brief_markdown(swept())
 
 
-def test_one_window_is_no_sweep() -> None:
+def test_one_window_is_no_sweep():
     results = swept()
     one = replace(results, runs=[run for run in results.runs if run.window == 40_000])
     assert sweeps(comparisons(one)) == []
     assert "at 40k" not in brief(one)
 
 
-def test_a_strategy_that_failed_under_a_window_has_no_figure_there() -> None:
+def test_a_strategy_that_failed_under_a_window_has_no_figure_there():
     results = swept()
     left = [r for r in results.runs if (r.window, r.label) != (60_000, "codex")]
     (line,) = (
@@ -67,7 +65,7 @@ def test_a_strategy_that_failed_under_a_window_has_no_figure_there() -> None:
     assert line.split()[-2:] == [NONE, NONE]
 
 
-def test_models_have_a_table_each() -> None:
+def test_models_have_a_table_each():
     results = compactlab.run(
         SESSION, "codex", ["claude-sonnet-4-5", "gpt-5"], window=[40_000, 60_000], controls=False
     )
@@ -78,19 +76,19 @@ Model gpt-5; windows of 40k and 60k tokens; 1 strategy over 1 conversation\
 """)
 
 
-def test_a_page_of_windows_ranks_by_window_and_speaks_of_no_models() -> None:
+def test_a_page_of_windows_ranks_by_window_and_speaks_of_no_models():
     text = page(swept())
     assert "only in the model" not in text
 
 
-def test_a_window_that_is_the_models_own_is_not_called_narrowed() -> None:
+def test_a_window_that_is_the_models_own_is_not_called_narrowed():
     results = compactlab.run(SESSION, "codex", window=200_000, controls=False, loop="open")
     assert brief(results).splitlines()[0] == snapshot(
         "Model claude-sonnet-4-5; window 200,000 tokens; 1 strategy over 1 conversation"
     )
 
 
-def test_who_counts_turns_says_why_it_exceeds_the_window_and_what_helps() -> None:
+def test_who_counts_turns_says_why_it_exceeds_the_window_and_what_helps():
     results = compactlab.run(
         SESSION, ["turn_slice", "pi"], window=40_000, controls=False, loop="open"
     )

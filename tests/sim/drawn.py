@@ -1,7 +1,5 @@
 """What the laws are tried on: sessions that grow, shrink, change, jump back and fall asleep."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass

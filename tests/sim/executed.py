@@ -3,8 +3,6 @@
 Run as a program of its own, so that nothing is remembered of what was executed before.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Anthropic's cache by brute force: whole prefixes in a list, and a naive walk over them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """OpenAI's cache from GPT-5.6 on by brute force: whole prefixes in a list, read from end to end."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from compactlab.sim.cache import Lookup, OpenaiEndings

@@ -1,7 +1,5 @@
 """Caches by name, by brute force: a list of all that were ever made, each with its whole life."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from compactlab.sim.cache import Explicit

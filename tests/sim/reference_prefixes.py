@@ -1,7 +1,5 @@
 """Caches of the longest common prefix by brute force: every prefix ever sent, in one list."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

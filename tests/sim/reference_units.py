@@ -1,7 +1,5 @@
 """DeepSeek's cache by brute force: requests and units in lists, all of them compared each time."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from compactlab.sim.cache import Deepseek, Lookup

@@ -1,7 +1,5 @@
 """What texts have from others: looked for cleverly, and by trying everything."""
 
-from __future__ import annotations
-
 import re
 from random import Random
 
@@ -54,7 +52,7 @@ def where(known: list[str], wanted: list[str]) -> list[tuple[int, int, int]]:
 
 @settings(max_examples=300, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_runs_are_those_that_one_finds_by_trying_everything(seed: int) -> None:
+def test_runs_are_those_that_one_finds_by_trying_everything(seed):
     draw = Random(seed)
 
     def text() -> str:
@@ -74,7 +72,7 @@ def test_runs_are_those_that_one_finds_by_trying_everything(seed: int) -> None:
 WORDS = "the deploy target of the second service is eu west three and nothing else counts"
 
 
-def test_a_run_of_eight_words_is_found_whatever_the_blanks_are() -> None:
+def test_a_run_of_eight_words_is_found_whatever_the_blanks_are():
     said = f"Well: {WORDS}. Good?"
     broken = "\n".join(WORDS.split())
     (runs,) = aligned(["Hello.", said], [f"Summary\n{broken} !"])
@@ -82,43 +80,43 @@ def test_a_run_of_eight_words_is_found_whatever_the_blanks_are() -> None:
     assert runs[0].start == 8
 
 
-def test_seven_words_are_none() -> None:
+def test_seven_words_are_none():
     eight = " ".join(WORDS.split()[:LEAST])
     assert len(aligned([WORDS], [f"x {eight} x"])[0]) == 1
     assert aligned([WORDS], [f"x {eight.rpartition(' ')[0]} x"]) == [[]]
 
 
-def test_a_run_does_not_go_on_from_one_text_to_the_next() -> None:
+def test_a_run_does_not_go_on_from_one_text_to_the_next():
     first, second = WORDS[:40], WORDS[40:]
     (runs,) = aligned([first, second], [WORDS], least=3)
     assert [{place.text for place in run.places} for run in runs] == [{0}, {1}]
 
 
-def test_all_places_are_told_as_long_as_they_are_few() -> None:
+def test_all_places_are_told_as_long_as_they_are_few():
     (runs,) = aligned([WORDS, "x", WORDS], [WORDS])
     assert [place.text for place in runs[0].places] == [0, 2]
     (runs,) = aligned([WORDS] * 500, [WORDS])
     assert len(runs[0].places) == MOST
 
 
-def test_scripts_without_blanks_are_read_sign_by_sign() -> None:
+def test_scripts_without_blanks_are_read_sign_by_sign():
     said = "\u8fd9\u662f\u4e00\u4e2a\u957f\u53e5\u5b50\u3002\u7b2c\u4e8c\u53e5\u8bdd"
     (runs,) = aligned([f"x{said}y"], [said])
     assert [(run.start, run.end) for run in runs] == [(0, len(said))]
 
 
-def test_words_are_counted_and_signs_are_not() -> None:
+def test_words_are_counted_and_signs_are_not():
     assert count_words("") == count_words("... --- !") == 0
     assert count_words("a, b: c_d e-f") == 5
 
 
-def test_nothing_has_nothing_from_anybody() -> None:
+def test_nothing_has_nothing_from_anybody():
     assert aligned([], []) == []
     assert aligned([], ["a b c d e f g h i"]) == [[]]
     assert aligned(["", "?"], ["", "a b"]) == [[], []]
 
 
-def test_what_repeats_itself_all_over_is_soon_done() -> None:
+def test_what_repeats_itself_all_over_is_soon_done():
     known, asked = "x y " * 100 + "z", "x y " * 20_000
     (runs,) = aligned([known], [asked])
     assert len(runs) == 200

@@ -1,7 +1,5 @@
 """Anthropic's cache: it agrees with a naive one everywhere, and with the documented examples."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -14,7 +12,7 @@ from compactlab.sim import cache
 from compactlab.sim.cache import Anthropic, Lookup
 from compactlab.sim.cache.causes import CAUSES, explain
 from compactlab.sim.cache.prompt import CLIENT_CONTEXT, Prompt
-from compactlab.sim.core.message import Message, Part
+from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import View
 from tests.sim.drawn import (
     GAP,
@@ -23,7 +21,6 @@ from tests.sim.drawn import (
     PARTS,
     QUICK,
     Client,
-    Request,
     requests,
     sized,
     text,
@@ -87,9 +84,7 @@ def outcome(ask: Callable[[], Lookup]) -> tuple[int, ...] | str:
 
 @given(POLICIES, requests(), st.booleans())
 @settings(max_examples=400)
-def test_it_agrees_with_a_naive_cache_at_every_call(
-    policy: Anthropic, session: list[Request], strips: bool
-) -> None:
+def test_it_agrees_with_a_naive_cache_at_every_call(policy, session, strips):
     naive, client = ReferenceCache(policy, QUICK), Client(policy.open(), strips=strips)
     for request in session:
         told = outcome(lambda request=request: client.send(request))
@@ -98,9 +93,7 @@ def test_it_agrees_with_a_naive_cache_at_every_call(
 
 
 @given(POLICIES, requests())
-def test_what_was_missed_is_said_in_ascending_order_and_lies_beyond_what_was_read(
-    policy: Anthropic, session: list[Request]
-) -> None:
+def test_what_was_missed_is_said_in_ascending_order_and_lies_beyond_what_was_read(policy, session):
     client = Client(policy.open())
     for request in session:
         with suppress(ValueError):
@@ -117,9 +110,7 @@ SPOKEN = PARTS.filter(lambda parts: all(part.type != "image" for part in parts))
 
 @given(POLICIES, st.lists(st.tuples(SPOKEN, GAP, LATENCY, LOST), max_size=8))
 @settings(max_examples=300)
-def test_of_what_only_grows_nothing_is_unexplained_whatever_the_client_marks(
-    policy: Anthropic, session: list[tuple[tuple[Part, ...], float, float, bool]]
-) -> None:
+def test_of_what_only_grows_nothing_is_unexplained_whatever_the_client_marks(policy, session):
     opened, prompt, now, view = policy.open(), Prompt(QUICK), 0.0, View((text("An agent."),))
     for parts, after, latency, lost in session:
         now += after
@@ -135,13 +126,13 @@ def test_of_what_only_grows_nothing_is_unexplained_whatever_the_client_marks(
 
 
 @pytest.mark.parametrize(("added", "read"), [(10, 1000), (15, 1000), (19, 1000), (20, 0), (35, 0)])
-def test_a_read_walks_twenty_positions_the_mark_included(added: int, read: int) -> None:
+def test_a_read_walks_twenty_positions_the_mark_included(added, read):
     session = Session()
     session.send(START)
     assert session.send(START.append(crowd("new", added))).read == read
 
 
-def test_the_documented_example_of_10_then_15_then_35_blocks() -> None:
+def test_the_documented_example_of_10_then_15_then_35_blocks():
     session = Session()
     ten = View().append(crowd("ten", 10))
     fifteen = ten.append(crowd("five", 5))
@@ -151,14 +142,14 @@ def test_the_documented_example_of_10_then_15_then_35_blocks() -> None:
     assert far == Lookup(0, 350, missed=(("lookback_miss", 150),))
 
 
-def test_what_lay_too_far_back_and_was_dead_anyway_had_expired() -> None:
+def test_what_lay_too_far_back_and_was_dead_anyway_had_expired():
     session = Session()
     session.send(START)
     late = session.send(START.append(crowd("new", 30)), 301)
     assert late == Lookup(0, 1300, missed=(("ttl_expired", 1000),))
 
 
-def test_an_entry_at_the_system_prompt_is_found_however_much_is_added() -> None:
+def test_an_entry_at_the_system_prompt_is_found_however_much_is_added():
     session = Session()
     system = View((text("", size=500),))
     session.send(system.append(sized("start", 100)))
@@ -166,7 +157,7 @@ def test_an_entry_at_the_system_prompt_is_found_however_much_is_added() -> None:
     assert far == Lookup(500, 400, missed=(("lookback_miss", 600),))
 
 
-def test_nothing_is_stored_between_the_marks() -> None:
+def test_nothing_is_stored_between_the_marks():
     session = Session()
     session.send(START.append(sized("a", 50), sized("b", 60)))
     assert session.send(START.append(sized("a", 50))).read == 0
@@ -176,14 +167,14 @@ def test_nothing_is_stored_between_the_marks() -> None:
 
 
 @pytest.mark.parametrize(("ttl", "life"), [("5m", 300.0), ("1h", 3600.0)])
-def test_an_entry_is_alive_to_the_second_and_dead_after(ttl: str, life: float) -> None:
+def test_an_entry_is_alive_to_the_second_and_dead_after(ttl, life):
     for wait, read in [(life, 1000), (life + 0.001, 0)]:
         session = Session()
         session.send(START, 50.0, ttl)
         assert session.send(START, 50.0 + wait, ttl).read == read
 
 
-def test_a_dead_entry_is_the_cause_and_is_written_anew() -> None:
+def test_a_dead_entry_is_the_cause_and_is_written_anew():
     session = Session()
     session.send(START)
     late = session.send(START, 301)
@@ -191,14 +182,14 @@ def test_a_dead_entry_is_the_cause_and_is_written_anew() -> None:
     assert session.send(START, 601).read == 1000
 
 
-def test_every_hit_gives_five_more_minutes() -> None:
+def test_every_hit_gives_five_more_minutes():
     session = Session()
     for call in range(10):
         read = session.send(START, call * 300.0).read
         assert read == (1000 if call else 0)
 
 
-def test_a_hit_keeps_only_what_it_hits() -> None:
+def test_a_hit_keeps_only_what_it_hits():
     session, longer = Session(), START.append(sized("more", 10))
     session.send(START)
     session.send(longer, 200)  # hits START
@@ -206,21 +197,21 @@ def test_a_hit_keeps_only_what_it_hits() -> None:
     assert session.send(START, 501).read == 0
 
 
-def test_the_lifetime_is_that_of_the_request_that_wrote() -> None:
+def test_the_lifetime_is_that_of_the_request_that_wrote():
     session = Session()
     assert session.send(START, 0, "1h") == Lookup(0, 0, 1000)
     assert session.send(START, 3000, "5m") == Lookup(1000)
     assert session.send(START, 6000, "5m") == Lookup(1000)
 
 
-def test_both_lifetimes_in_one_session() -> None:
+def test_both_lifetimes_in_one_session():
     session, longer = Session(), START.append(sized("more", 10))
     session.send(START, 0, "1h")
     assert session.send(longer, 0, "5m") == Lookup(1000, 10)
     assert session.send(longer, 301, "5m") == Lookup(1000, 10, 0, (("ttl_expired", 1010),))
 
 
-def test_what_died_within_reach_hides_what_lives_out_of_reach() -> None:
+def test_what_died_within_reach_hides_what_lives_out_of_reach():
     session, longer = Session(), START.append(crowd("more", 25))
     session.send(START, 0, "1h")
     session.send(longer, 0, "5m")
@@ -231,7 +222,7 @@ def test_what_died_within_reach_hides_what_lives_out_of_reach() -> None:
 # Short prefixes
 
 
-def test_a_short_prefix_is_not_stored_until_it_is_long_enough() -> None:
+def test_a_short_prefix_is_not_stored_until_it_is_long_enough():
     session = Session(minimum=1000)
     short = View().append(sized("a", 600))
     enough = short.append(sized("b", 400))
@@ -240,12 +231,12 @@ def test_a_short_prefix_is_not_stored_until_it_is_long_enough() -> None:
     assert session.send(enough.append(sized("c", 5))) == Lookup(1000, 5)
 
 
-def test_one_token_short_is_too_short() -> None:
+def test_one_token_short_is_too_short():
     session = Session(minimum=1001)
     assert session.send(START).write_5m == session.send(START).read == 0
 
 
-def test_a_short_system_prompt_is_not_stored_though_the_whole_is() -> None:
+def test_a_short_system_prompt_is_not_stored_though_the_whole_is():
     session = Session(minimum=1000)
     system = View((text("", size=999),))
     assert session.send(system.append(sized("old", 10))).write_5m == 1009
@@ -255,7 +246,7 @@ def test_a_short_system_prompt_is_not_stored_though_the_whole_is() -> None:
 # What a client marks
 
 
-def test_the_system_prompt_survives_a_compaction() -> None:
+def test_the_system_prompt_survives_a_compaction():
     session = Session()
     system = View((text("", size=400), text("", size=100)))
     session.send(system.append(crowd("old", 10)))
@@ -263,7 +254,7 @@ def test_the_system_prompt_survives_a_compaction() -> None:
     assert session.send(after) == Lookup(500, 50)
 
 
-def test_a_beginning_survives_a_compaction_only_under_a_mark_of_its_own() -> None:
+def test_a_beginning_survives_a_compaction_only_under_a_mark_of_its_own():
     """Without one it was stored when it was the end, and nobody has read it for minutes."""
     front = START.append(sized("front", 500))
     long = front.append(crowd("more", 15), crowd("and more", 15))
@@ -274,13 +265,13 @@ def test_a_beginning_survives_a_compaction_only_under_a_mark_of_its_own() -> Non
         assert agent.send(front.append(sized("summary", 300)), 600.0, mark=mark).read == read
 
 
-def test_a_mark_of_its_own_is_dropped_where_four_are_set() -> None:
+def test_a_mark_of_its_own_is_dropped_where_four_are_set():
     agent = Session(marks=("tools", "system", "context", "last"))
     agent.send(START.append(sized("long", 900)), mark=1)
     assert agent.send(START.append(sized("short", 9))).read == 0
 
 
-def test_what_the_client_adds_behind_the_system_prompt_is_not_marked() -> None:
+def test_what_the_client_adds_behind_the_system_prompt_is_not_marked():
     session = Session()
     tools, context = text("", size=400), text("", size=30, name=CLIENT_CONTEXT)
     system = View((tools, context))
@@ -288,18 +279,18 @@ def test_what_the_client_adds_behind_the_system_prompt_is_not_marked() -> None:
     assert session.send(system.append(sized("summary", 50))) == Lookup(400, 80)
 
 
-def test_without_that_mark_a_compaction_costs_the_system_prompt_too() -> None:
+def test_without_that_mark_a_compaction_costs_the_system_prompt_too():
     session = Session(marks=("last",))
     system = View((text("", size=500),))
     session.send(system.append(sized("old", 10)))
     assert session.send(system.append(sized("summary", 50))) == Lookup(0, 550)
 
 
-def test_an_empty_prompt_costs_nothing() -> None:
+def test_an_empty_prompt_costs_nothing():
     assert Session().send(View()) == Lookup()
 
 
-def test_a_miss_behind_dead_system_blocks_names_the_rest_too() -> None:
+def test_a_miss_behind_dead_system_blocks_names_the_rest_too():
     """The system's entry is dead, and so is that of the last prompt, 25 positions back."""
     session = Session()
     before = View((text("", size=500),)).append(sized("start", 100))

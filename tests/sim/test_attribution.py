@@ -1,7 +1,5 @@
 """Where the words of a context come from that somebody else compacted."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from random import Random
 
@@ -61,7 +59,7 @@ def context(*messages: Message) -> Attributed:
     return attributed(ORIGINAL, (), View((), Messages(messages)))
 
 
-def test_equal_messages_are_the_original_ones() -> None:
+def test_equal_messages_are_the_original_ones():
     found = context(say("x", LONG), result("y", LOG))
     assert [
         m is o for m, o in zip(found.view.messages, (ORIGINAL[1], ORIGINAL[3]), strict=True)
@@ -70,7 +68,7 @@ def test_equal_messages_are_the_original_ones() -> None:
     assert found.words == found.found > 0
 
 
-def test_of_several_that_say_the_same_the_newest_in_order_is_meant() -> None:
+def test_of_several_that_say_the_same_the_newest_in_order_is_meant():
     hello = say("x", "Hello.")
     assert [m.id for m in context(hello).view.messages] == ["u3"]
     assert [m.id for m in context(hello, hello).view.messages] == ["u1", "u3"]
@@ -78,7 +76,7 @@ def test_of_several_that_say_the_same_the_newest_in_order_is_meant() -> None:
     assert [m.id for m in two.view.messages] == ["u1", "u2", "u3"]
 
 
-def test_the_same_words_of_another_role_are_no_equal_message() -> None:
+def test_the_same_words_of_another_role_are_no_equal_message():
     found = context(say("x", LONG, "assistant"))
     (message,) = found.view.messages
     assert message.id == "compacted:1"
@@ -88,25 +86,25 @@ def test_the_same_words_of_another_role_are_no_equal_message() -> None:
 
 
 @pytest.mark.parametrize("text", [LONG[:50], LONG[20:]])
-def test_the_beginning_or_the_end_of_a_message_is_that_message_cut_short(text: str) -> None:
+def test_the_beginning_or_the_end_of_a_message_is_that_message_cut_short(text):
     found = told(say("x", text))
     assert (found.kinds, found.sources, found.texts) == (["truncated"], [{"u2"}], [text])
 
 
 @pytest.mark.parametrize("text", [LONG[:60] + " [... 26 removed ...]", "(cut) " + LONG[20:]])
-def test_a_mark_where_a_message_was_cut_stands_for_that_message(text: str) -> None:
+def test_a_mark_where_a_message_was_cut_stands_for_that_message(text):
     found = told(say("x", text))
     assert (found.kinds, found.sources, found.texts) == (["truncated"], [{"u2"}], [text])
     assert context(say("x", text)).view.messages[0].parts[0].sources[0].id == "u2"
 
 
-def test_what_was_cut_in_the_middle_is_one_message_too() -> None:
+def test_what_was_cut_in_the_middle_is_one_message_too():
     words = LOG.split()
     found = told(result("x", " ".join([*words[:8], "[cut]", *words[-8:]])))
     assert (found.kinds, found.sources) == (["truncated"], [{"t1"}])
 
 
-def test_a_summary_that_ends_as_a_message_does_is_a_summary() -> None:
+def test_a_summary_that_ends_as_a_message_does_is_a_summary():
     ends = LONG[20:]
     assert told(say("x", f"They said at first that it was Paris, and now, {ends}")).kinds == [
         "summary"
@@ -115,19 +113,19 @@ def test_a_summary_that_ends_as_a_message_does_is_a_summary() -> None:
     assert told(say("x", f"So: {LONG[:60]}")).kinds == ["summary"]
 
 
-def test_the_middle_of_a_message_is_a_summary_of_it() -> None:
+def test_the_middle_of_a_message_is_a_summary_of_it():
     found = told(say("x", LONG[4:70]))
     assert (found.kinds, found.sources) == (["summary"], [{"u2"}])
 
 
-def test_a_whole_text_within_another_is_put_back_and_the_rest_stands_for_what_is_gone() -> None:
+def test_a_whole_text_within_another_is_put_back_and_the_rest_stands_for_what_is_gone():
     found = told(say("x", f"They said: {LONG}\nAnd then they left."))
     assert found.kinds == ["summary", "recovered", "summary"]
     assert found.sources == [ALL - {"u2"}, {"u2"}, ALL - {"u2"}]
     assert "".join(found.texts) == f"They said: {LONG}\nAnd then they left."
 
 
-def test_signs_between_texts_that_are_put_back_go_with_them() -> None:
+def test_signs_between_texts_that_are_put_back_go_with_them():
     found = told(say("x", f"- {LONG}\n- {LOG} --"))
     assert (found.kinds, found.sources) == (["recovered", "recovered"], [{"u2"}, {"t1"}])
     assert found.texts == [f"- {LONG}\n- ", f"{LOG} --"]
@@ -151,16 +149,14 @@ ASKED = say("q", "Which of the two services goes to Paris?")
         ([SUMMARY, ORIGINAL[0], *ORIGINAL[2:]], {"u2"}),
     ],
 )
-def test_a_summary_stands_for_what_is_gone_where_it_stands(
-    messages: list[Message], gone: set[str]
-) -> None:
+def test_a_summary_stands_for_what_is_gone_where_it_stands(messages, gone):
     found = told(*messages)
     assert [sources for k, sources in zip(found.kinds, found.sources, strict=True)
             if k == "summary"] == [gone]  # fmt: skip
 
 
 @pytest.mark.parametrize("kept", [ORIGINAL, ORIGINAL[3:]])
-def test_a_question_after_the_last_message_stands_for_nothing(kept: tuple[Message, ...]) -> None:
+def test_a_question_after_the_last_message_stands_for_nothing(kept):
     found = told(*kept, ASKED)
     assert (found.kinds[-1], found.sources[-1]) == ("synthetic", set())
 
@@ -168,7 +164,7 @@ def test_a_question_after_the_last_message_stands_for_nothing(kept: tuple[Messag
 LOG_OF_MANY = tuple(say(f"m{n}", f"What was said as number {n * n} of them all.") for n in range(9))
 
 
-def test_a_summary_and_all_kept_messages_in_one_text_are_more_than_a_copy() -> None:
+def test_a_summary_and_all_kept_messages_in_one_text_are_more_than_a_copy():
     kept = "\n".join(f"Bo: {message.text}" for message in LOG_OF_MANY[1:])
     summary = "In the beginning they spoke of a journey to Paris that was never made, Bo says. "
     view = attributed(LOG_OF_MANY, (), View((), Messages([say("x", summary + kept)]))).view
@@ -178,8 +174,8 @@ def test_a_summary_and_all_kept_messages_in_one_text_are_more_than_a_copy() -> N
 @settings(max_examples=50, deadline=None)
 @given(st.sets(st.integers(0, 8), min_size=1, max_size=8), st.data())
 def test_a_summary_in_the_place_of_something_stands_for_all_that_is_gone_and_nothing_else(
-    gone: set[int], data: st.DataObject
-) -> None:
+    gone, data
+):
     index = data.draw(st.sampled_from(sorted(gone)))
     shown = [*LOG_OF_MANY[:index], SUMMARY, *LOG_OF_MANY[index + 1 :]]
     kept = [m for m in shown if m is SUMMARY or LOG_OF_MANY.index(m) not in gone]
@@ -188,33 +184,33 @@ def test_a_summary_in_the_place_of_something_stands_for_all_that_is_gone_and_not
     assert [source.id for source in summary.parts[0].sources] == [f"m{n}" for n in sorted(gone)]
 
 
-def test_with_a_speaker_before_it_a_message_is_still_a_copy() -> None:
+def test_with_a_speaker_before_it_a_message_is_still_a_copy():
     found = told(SUMMARY, say("x", f"Bo: {LONG}"), say("y", f"log: {LOG}"), *ORIGINAL[4:], ASKED)
     assert found.kinds[:5] == ["summary", "summary", "recovered", "summary", "recovered"]
     assert found.sources[:2] == [{"u1", "a1"}, {"u2"}]
     assert found.kinds[-1] == "synthetic"
 
 
-def test_a_paraphrase_may_stand_for_anything() -> None:
+def test_a_paraphrase_may_stand_for_anything():
     found = told(say("x", "They deploy to Paris."))
     assert (found.kinds, found.sources) == (["summary"], [ALL])
     assert context(say("x", "They deploy to Paris.")).found == 0
 
 
-def test_a_result_that_keeps_its_call_stands_for_that_result() -> None:
+def test_a_result_that_keeps_its_call_stands_for_that_result():
     found = told(result("x", "[old result was cleared]"))
     assert (found.kinds, found.sources) == (["stub"], [{"t1"}])
     assert told(result("x", "[cleared]", "c9")).kinds == ["summary"]
 
 
-def test_tokens_without_text_may_hold_anything_and_signs_hold_nothing() -> None:
+def test_tokens_without_text_may_hold_anything_and_signs_hold_nothing():
     hidden = Part("text", "", "opaque", (), size=400)
     found = told(Message("x", "user", (hidden,)), say("y", "---"))
     assert found.kinds == ["opaque", "synthetic"]
     assert found.sources == [ALL, set()]
 
 
-def test_what_was_written_into_the_system_prompt_counts() -> None:
+def test_what_was_written_into_the_system_prompt_counts():
     old = verbatim("system", "text", "You help.")
     new = verbatim("system", "text", "Deploy target: eu-west-3")
     found = attributed(ORIGINAL, (old,), View((old, new), Messages()))
@@ -225,7 +221,7 @@ def test_what_was_written_into_the_system_prompt_counts() -> None:
 
 @settings(max_examples=200, deadline=None)
 @given(st.integers(0, 2**32 - 1))
-def test_no_character_is_lost_and_what_is_quoted_stands_there(seed: int) -> None:
+def test_no_character_is_lost_and_what_is_quoted_stands_there(seed):
     draw = Random(seed)
     known = {m.id: m.text for m in ORIGINAL}
     pieces = [LONG, LOG, LONG[:60], LOG[9:], "Hello.", "They left.", " -- ", "\n", "1 2 3 4 5 6 7"]
@@ -247,7 +243,7 @@ def native(*messages: Message) -> Attributed | None:
     return declared(ORIGINAL, View((), Messages(messages)))
 
 
-def test_a_context_is_taken_at_its_word() -> None:
+def test_a_context_is_taken_at_its_word():
     summary = Message("s", "user", (Part("text", "eu-west-3", "summary", (Source("u2"),)),))
     found = native(summary, say("u3", "Hello."))
     assert found is not None
@@ -256,12 +252,12 @@ def test_a_context_is_taken_at_its_word() -> None:
     assert found.view.messages[1] is ORIGINAL[5]
 
 
-def test_a_context_that_says_nothing_of_provenance_declares_none() -> None:
+def test_a_context_that_says_nothing_of_provenance_declares_none():
     assert native(say("x", LONG)) is None
     assert native(Message("x", "user", (Part("text", "x", "synthetic", ()),))) is None
 
 
-def test_a_context_may_not_name_what_is_not_there() -> None:
+def test_a_context_may_not_name_what_is_not_there():
     said = refusal(
         InputError,
         lambda: native(Message("s", "user", (Part("text", "x", "summary", (Source("z9"),)),))),
@@ -269,7 +265,7 @@ def test_a_context_may_not_name_what_is_not_there() -> None:
     assert said == snapshot("unknown message of the original 'z9'; known: a1, a2, t1, u1, u2, u3")
 
 
-def test_a_context_may_not_call_verbatim_what_was_not_said() -> None:
+def test_a_context_may_not_call_verbatim_what_was_not_said():
     assert refusal(InputError, lambda: native(say("u2", "something else"))) == snapshot(
         "a part is declared verbatim, and message 'u2' has no such part"
     )

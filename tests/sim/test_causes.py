@@ -1,7 +1,5 @@
 """Every cache-miss token has one cause."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -26,9 +24,7 @@ def why(
 
 
 @given(st.data(), views(), st.sampled_from(sorted(CAUSES)))
-def test_causes_add_up_to_the_prompt_less_what_was_read(
-    data: st.DataObject, steps: list[View], reason: str
-) -> None:
+def test_causes_add_up_to_the_prompt_less_what_was_read(data, steps, reason):
     prompt = Prompt(QUICK)
     for view in steps:
         prompt.mark_sent()
@@ -45,51 +41,51 @@ def test_causes_add_up_to_the_prompt_less_what_was_read(
     assert set(causes) <= set(CAUSES)
 
 
-def test_the_first_request_is_a_cold_start_whatever_it_holds() -> None:
+def test_the_first_request_is_a_cold_start_whatever_it_holds():
     assert why(View(), OLD, "cold_start", 0, arrived="m1 m2") == {"cold_start": 130}
 
 
-def test_of_a_prompt_that_grew_only_the_new_is_fresh() -> None:
+def test_of_a_prompt_that_grew_only_the_new_is_fresh():
     grown = OLD.append(sized("m3", 7))
     assert why(OLD, grown, "append", 130, arrived="m3") == {"append": 7}
 
 
-def test_what_the_cache_missed_comes_before_what_is_new() -> None:
+def test_what_the_cache_missed_comes_before_what_is_new():
     grown = OLD.append(sized("m3", 7))
     late = why(OLD, grown, "append", 100, ("ttl_expired", 130), arrived="m3")
     assert late == {"ttl_expired": 30, "append": 7}
 
 
-def test_two_causes_each_have_their_stretch() -> None:
+def test_two_causes_each_have_their_stretch():
     grown = OLD.append(sized("m3", 7))
     causes = why(OLD, grown, "append", 0, ("ttl_expired", 100), ("lookback_miss", 130))
     assert causes == {"ttl_expired": 100, "lookback_miss": 30, "append": 7}
 
 
-def test_what_had_been_sent_and_was_missed_for_no_reason_is_unexplained() -> None:
+def test_what_had_been_sent_and_was_missed_for_no_reason_is_unexplained():
     grown = OLD.append(sized("m3", 7))
     assert why(OLD, grown, "append", 110) == {"unexplained": 20, "append": 7}
 
 
-def test_a_summary_is_the_compactions_and_what_has_just_been_said_is_not() -> None:
+def test_a_summary_is_the_compactions_and_what_has_just_been_said_is_not():
     after = SYSTEM.append(sized("summary", 15), sized("m3", 7))
     causes = why(OLD, after, "compaction", 100, arrived="m3")
     assert causes == {"compaction": 15, "append": 7}
 
 
-def test_what_moved_up_behind_a_cut_is_the_compactions() -> None:
+def test_what_moved_up_behind_a_cut_is_the_compactions():
     after = SYSTEM.append(OLD.messages[1], sized("m3", 7))
     causes = why(OLD, after, "compaction", 100, arrived="m3")
     assert causes == {"compaction": 20, "append": 7}
 
 
-def test_all_that_has_just_been_said_is_new() -> None:
+def test_all_that_has_just_been_said_is_new():
     after = SYSTEM.append(sized("summary", 15), sized("m3", 7), sized("m4", 8))
     causes = why(OLD, after, "compaction", 100, arrived="m3 m4 m5")
     assert causes == {"compaction": 15, "append": 15}
 
 
-def test_of_what_has_just_been_said_only_the_fresh_part_is_new() -> None:
+def test_of_what_has_just_been_said_only_the_fresh_part_is_new():
     after = SYSTEM.append(sized("m3", 10, 20), sized("reminder", 5))
     assert why(OLD, after, "compaction", 110, arrived="m3") == {"append": 20, "compaction": 5}
     assert why(OLD, after, "compaction", 130, arrived="m3") == {"compaction": 5}
@@ -97,25 +93,25 @@ def test_of_what_has_just_been_said_only_the_fresh_part_is_new() -> None:
     assert why(OLD, longer, "compaction", 120, arrived="m3") == {"compaction": 5}
 
 
-def test_changed_system_blocks_are_to_blame_for_themselves_and_for_old_messages() -> None:
+def test_changed_system_blocks_are_to_blame_for_themselves_and_for_old_messages():
     after = View((text("", size=101),), OLD.messages).append(sized("m3", 7))
     causes = why(OLD, after, "system_changed", 0, arrived="m3")
     assert causes == {"system_changed": 131, "append": 7}
 
 
-def test_the_part_of_a_message_that_was_read_is_not_charged() -> None:
+def test_the_part_of_a_message_that_was_read_is_not_charged():
     grown = SYSTEM.append(sized("m1", 10, 20, 30))
     assert why(SYSTEM, grown, "history_edit", 110) == {"history_edit": 50}
     assert why(OLD, grown, "compaction", 110, arrived="m1") == {"append": 50}
 
 
-def test_what_has_just_been_said_is_found_though_a_reminder_follows_it() -> None:
+def test_what_has_just_been_said_is_found_though_a_reminder_follows_it():
     after = SYSTEM.append(sized("summary", 15), sized("m3", 7), sized("reminder", 2))
     causes = why(OLD, after, "compaction", 100, arrived="m3 m4")
     assert causes == {"compaction": 17, "append": 7}
 
 
-def test_of_a_prompt_that_was_read_whole_nothing_is_fresh() -> None:
+def test_of_a_prompt_that_was_read_whole_nothing_is_fresh():
     assert why(OLD, OLD, "append", 130) == {}
     assert why(OLD, OLD, "compaction", 130) == {}
     assert why(View(), View(), "append", 0) == {}

@@ -3,8 +3,6 @@
 What the engine's digest covers is tested in test_engine_code.py.
 """
 
-from __future__ import annotations
-
 import ast
 import importlib
 import os
@@ -12,7 +10,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from random import Random
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -79,7 +76,7 @@ def idea(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Digest]:
 
 
 @pytest.mark.parametrize("name", sorted(COUNT))
-def test_a_change_in_what_it_is_made_of_is_noticed(name: str, idea: Digest, tmp_path: Path) -> None:
+def test_a_change_in_what_it_is_made_of_is_noticed(name, idea, tmp_path):
     before = idea()
     assert idea() == before
     (tmp_path / name).write_text(f"{FILES[name]}\n# another word\n")
@@ -91,19 +88,19 @@ def test_a_change_in_what_it_is_made_of_is_noticed(name: str, idea: Digest, tmp_
 
 
 @pytest.mark.parametrize("name", sorted(set(FILES) - COUNT - {"idea/deep/__init__.py"}))
-def test_a_change_elsewhere_is_not(name: str, idea: Digest, tmp_path: Path) -> None:
+def test_a_change_elsewhere_is_not(name, idea, tmp_path):
     before = idea()
     (tmp_path / name).write_text(f"{FILES[name]}\nword = 1\n")
     assert idea() == before
 
 
-def test_data_that_comes_later_is_noticed(idea: Digest, tmp_path: Path) -> None:
+def test_data_that_comes_later_is_noticed(idea, tmp_path):
     before = idea()
     (tmp_path / "idea" / "further.toml").write_text("x = 1")
     assert idea() != before
 
 
-def test_a_new_import_is_followed(idea: Digest, tmp_path: Path) -> None:
+def test_a_new_import_is_followed(idea, tmp_path):
     near = tmp_path / "idea" / "near.py"
     near.write_text("import idea.stranger\n")
     before = idea()
@@ -111,9 +108,7 @@ def test_a_new_import_is_followed(idea: Digest, tmp_path: Path) -> None:
     assert idea() != before
 
 
-def test_what_is_installed_has_a_version_of_its_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_installed_has_a_version_of_its_own(tmp_path, monkeypatch):
     """So it is left out, where a project imports it."""
     site = tmp_path / "lib" / "site-packages"
     site.mkdir(parents=True)
@@ -144,7 +139,7 @@ def _of(file: Path) -> str:
     return digest_of_classes([find_class(f"{file}:Mine")])
 
 
-def test_a_file_that_is_named_by_its_path_is_followed_too(tmp_path: Path) -> None:
+def test_a_file_that_is_named_by_its_path_is_followed_too(tmp_path):
     file = tmp_path / "mine.py"
     digests = []
     for word in ("one", "another", "one"):
@@ -153,7 +148,7 @@ def test_a_file_that_is_named_by_its_path_is_followed_too(tmp_path: Path) -> Non
     assert digests[0] == digests[2] != digests[1]
 
 
-def test_where_a_file_lies_does_not_matter(tmp_path: Path) -> None:
+def test_where_a_file_lies_does_not_matter(tmp_path):
     """Another machine has other folders, and the same store."""
     files = [tmp_path / folder / "mine.py" for folder in ("here", "there")]
     for file in files:
@@ -162,7 +157,7 @@ def test_where_a_file_lies_does_not_matter(tmp_path: Path) -> None:
     assert _of(files[0]) == _of(files[1])
 
 
-def test_a_file_of_data_counts_where_it_is_named(tmp_path: Path) -> None:
+def test_a_file_of_data_counts_where_it_is_named(tmp_path):
     file, data = tmp_path / "mine.py", tmp_path / "weights.toml"
     (tmp_path / "other.toml").write_text("w = 1")
     digests = []
@@ -181,7 +176,7 @@ def test_a_file_of_data_counts_where_it_is_named(tmp_path: Path) -> None:
     assert _of(file) == digests[3]
 
 
-def test_who_finds_strategies_by_name_may_be_any_of_them(tmp_path: Path) -> None:
+def test_who_finds_strategies_by_name_may_be_any_of_them(tmp_path):
     file = tmp_path / "mine.py"
     for word, named in (("one", False), ("f(compactlab.find_strategy('keep_all'))", True)):
         file.write_text(OWN.format(word))
@@ -229,17 +224,17 @@ def _said(folder: Path, source: str) -> str:
 
 
 @pytest.mark.parametrize("kind", SAME)
-def test_what_says_nothing_is_not_noticed(kind: str, tmp_path: Path) -> None:
+def test_what_says_nothing_is_not_noticed(kind, tmp_path):
     assert SAME[kind] != PLAIN
     assert _said(tmp_path, SAME[kind]) == _said(tmp_path, PLAIN)
 
 
-def test_what_says_something_is(tmp_path: Path) -> None:
+def test_what_says_something_is(tmp_path):
     digests = {kind: _said(tmp_path, source) for kind, source in {"": PLAIN, **OTHER}.items()}
     assert len(set(digests.values())) == len(OTHER) + 1
 
 
-def test_what_cannot_be_parsed_is_taken_as_it_is(tmp_path: Path) -> None:
+def test_what_cannot_be_parsed_is_taken_as_it_is(tmp_path):
     wrong = ("def", "x = '\0'", "(" * 9_000, "x = " + "-" * 9_000 + "1")
     assert len({_said(tmp_path, source) for source in wrong}) == len(wrong)
     data = tmp_path / "data.toml"
@@ -252,7 +247,7 @@ def test_what_cannot_be_parsed_is_taken_as_it_is(tmp_path: Path) -> None:
 
 @given(st.randoms(use_true_random=False))
 @settings(max_examples=25, deadline=None)
-def test_any_other_constant_or_operator_is_noticed_and_no_other_layout(draw: Random) -> None:
+def test_any_other_constant_or_operator_is_noticed_and_no_other_layout(draw):
     path = draw.choice(sorted(Path(code.__file__).parents[1].rglob("*.py")))
     tree = ast.parse(path.read_bytes())
     with TemporaryDirectory() as folder:
@@ -302,13 +297,13 @@ except* E as e: raise A from e
 """
 
 
-def test_versions_of_python_agree(tmp_path: Path) -> None:
+def test_versions_of_python_agree(tmp_path):
     """A store's bytes are the same under all of them; each that runs the tests sees this digest."""
     assert _said(tmp_path, TRICKY) == "635f06d048a57a4f"
 
 
 @pytest.mark.parametrize("version", ["3.11", "3.12", "3.13", "3.14"])
-def test_so_do_those_that_are_there(version: str) -> None:
+def test_so_do_those_that_are_there(version):
     told = (
         "from compactlab.sim.store.code import *; print(*map(digest_of_folder, ('sim', 'reports')))"
     )
@@ -323,7 +318,7 @@ def test_so_do_those_that_are_there(version: str) -> None:
     assert done.stdout.split() == [digest_of_folder("sim"), digest_of_folder("reports")]
 
 
-def test_built_in_strategies_have_code_of_their_own() -> None:
+def test_built_in_strategies_have_code_of_their_own():
     """The engine's is left out: it has a digest for itself."""
     digests = [digest_of_classes([cls]) for cls in (KeepAll, SlidingWindow, AutoCompact)]
     assert len(set(digests)) == 3
@@ -342,13 +337,13 @@ def _reached(cls: type) -> set[str]:
     return set(code.reached([cls.__module__], without=code.reached([code.ENGINE])))
 
 
-def test_a_class_that_is_in_no_file_goes_by_its_name() -> None:
+def test_a_class_that_is_in_no_file_goes_by_its_name():
     made = type("Made", (), {"__module__": "nowhere"})
     other = type("Made", (), {"__module__": "elsewhere"})
     assert digest_of_classes([made]) == digest_of_classes([made]) != digest_of_classes([other])
 
 
-def test_folders_of_the_package_have_digests() -> None:
+def test_folders_of_the_package_have_digests():
     digests = {name: digest_of_folder(name) for name in ("sim", "scenarios", "strategies")}
     assert len(set(digests.values())) == 3
     assert all(len(digest) == 16 for digest in digests.values())

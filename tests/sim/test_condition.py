@@ -1,7 +1,5 @@
 """Keys: a source and a condition are others as soon as anything about them is."""
 
-from __future__ import annotations
-
 import pickle
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -42,7 +40,7 @@ SETTINGS: dict[str, Setting] = {
 KEEP = SlidingWindow(keep=5)
 
 
-def test_each_setting_makes_another_condition() -> None:
+def test_each_setting_makes_another_condition():
     keys = {name: Condition(KEEP, "", setting).key for name, setting in SETTINGS.items()}
     for one, other in combinations(keys, 2):
         assert keys[one] != keys[other], (one, other)
@@ -65,22 +63,20 @@ def test_each_setting_makes_another_condition() -> None:
     ],
     ids=lambda other: f"{other.strategy.spec} {other.model} {other.written_by}",
 )
-def test_so_does_another_strategy_model_or_summariser(other: Condition) -> None:
+def test_so_does_another_strategy_model_or_summariser(other):
     assert other.key != Condition(KEEP, "", Setting()).key
     lexrank = find_summarizer("lexrank(tokens=901)")
     assert other.key != Condition(KEEP, "", Setting(), lexrank).key
 
 
 @pytest.mark.parametrize("part", ["version", "price_list", "digest_of_engine", "digest_of_classes"])
-def test_so_does_other_code_another_price_list_or_version(
-    part: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_so_does_other_code_another_price_list_or_version(part, monkeypatch):
     before = Condition(KEEP, "", Setting()).key
     monkeypatch.setattr(conditions, part, lambda *given, **more: "another")
     assert Condition(KEEP, "", Setting()).key != before
 
 
-def test_so_does_other_code_of_the_summariser(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_so_does_other_code_of_the_summariser(monkeypatch):
     lexrank = find_summarizer("lexrank")
     before = Condition(KEEP, "", Setting(), lexrank)
     key, codes = before.key, {Lexrank: "another", SlidingWindow: before.code}
@@ -90,9 +86,7 @@ def test_so_does_other_code_of_the_summariser(monkeypatch: pytest.MonkeyPatch) -
     assert after.key != key
 
 
-def test_a_pipeline_changes_with_the_code_of_any_of_its_parts(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_pipeline_changes_with_the_code_of_any_of_its_parts(monkeypatch):
     pipeline = find_strategy("sliding_window + keep_all + clear_tool_results")
     asked: list[str] = []
     monkeypatch.setattr(
@@ -111,14 +105,14 @@ class SlidingWindowToo(SlidingWindow):
         return SlidingWindow(self.keep).spec
 
 
-def test_two_classes_of_one_name_are_told_apart_by_their_code() -> None:
+def test_two_classes_of_one_name_are_told_apart_by_their_code():
     one, other = Condition(KEEP, "", Setting()), Condition(SlidingWindowToo(5), "", Setting())
     assert one.strategy.spec == other.strategy.spec
     assert one.code != other.code
     assert one.key != other.key
 
 
-def test_it_does_not_matter_what_else_is_compared_or_in_which_order() -> None:
+def test_it_does_not_matter_what_else_is_compared_or_in_which_order():
     strategies = [find_strategy(s) for s in ("keep_all", "sliding_window", "auto_compact")]
 
     def keys(*chosen: Any) -> dict[str, str]:
@@ -130,7 +124,7 @@ def test_it_does_not_matter_what_else_is_compared_or_in_which_order() -> None:
     assert len(keys(*strategies, *strategies)) == 3
 
 
-def test_every_strategy_meets_every_model_once() -> None:
+def test_every_strategy_meets_every_model_once():
     planned = Experiment((), (KeepAll(), KEEP, KeepAll()), ("gpt-5", "gpt-5@none", "gpt-5"))
     assert [(c.model, c.strategy.spec) for c in planned.conditions] == [
         ("gpt-5", "keep_all()"),
@@ -140,7 +134,7 @@ def test_every_strategy_meets_every_model_once() -> None:
     ]
 
 
-def test_and_every_summariser_once_also_where_it_is_not_asked() -> None:
+def test_and_every_summariser_once_also_where_it_is_not_asked():
     lead, tail = find_summarizer("lead"), find_summarizer("tail")
     planned = Experiment((), (KeepAll(), KEEP), ("gpt-5", "o3"), summarizers=(lead, tail, lead))
     met = [(c.model, c.written_by, c.strategy.label) for c in planned.conditions]
@@ -153,7 +147,7 @@ def test_and_every_summariser_once_also_where_it_is_not_asked() -> None:
     assert list(planned.manifest()["summarizers"]) == [lead.spec, tail.spec]
 
 
-def test_keys_travel() -> None:
+def test_keys_travel():
     """A worker has other modules in memory, or none: it must not reckon them anew."""
     held = Condition(KEEP, "", Setting())
     key = held.key
@@ -177,7 +171,7 @@ def broken() -> list[Conversation]:
     raise InputError("not JSON", "broken.jsonl", 3)
 
 
-def test_a_source_is_the_same_if_name_seed_and_content_are() -> None:
+def test_a_source_is_the_same_if_name_seed_and_content_are():
     first = Source("a", hello)
     assert first.key == Source("a", lambda: talk("hello")).key
     others = [
@@ -193,7 +187,7 @@ def test_a_source_is_the_same_if_name_seed_and_content_are() -> None:
     assert len({source.key for source in (first, *others)}) == len(others) + 1
 
 
-def test_content_that_is_told_need_not_be_loaded() -> None:
+def test_content_that_is_told_need_not_be_loaded():
     def told() -> str:
         return "x"
 

@@ -1,7 +1,5 @@
 """The battery finds what is broken: for each check a strategy that breaks nothing else."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache

@@ -1,7 +1,5 @@
 """A limit on time holds against whatever does not come to an end."""
 
-from __future__ import annotations
-
 import signal
 import threading
 import time

@@ -1,7 +1,5 @@
 """DeepSeek's cache: it agrees with a naive one, and with the examples of the guide."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -40,9 +38,7 @@ def prompt(*messages: Message) -> Request:
 
 @settings(max_examples=150)
 @given(POLICIES_DRAWN, requests())
-def test_it_agrees_with_a_naive_cache_at_every_call(
-    policy: Deepseek, session: list[Request]
-) -> None:
+def test_it_agrees_with_a_naive_cache_at_every_call(policy, session):
     naive, real = ReferenceUnits(policy), Client(policy.open())
     for request in session:
         told = real.send(request)
@@ -51,7 +47,7 @@ def test_it_agrees_with_a_naive_cache_at_every_call(
 
 
 @given(POLICIES_DRAWN, requests())
-def test_what_is_sent_twice_is_read_whole(policy: Deepseek, session: list[Request]) -> None:
+def test_what_is_sent_twice_is_read_whole(policy, session):
     real = Client(policy.open())
     for request in session:
         real.send(Request(request.view, request.after))
@@ -62,32 +58,32 @@ def test_what_is_sent_twice_is_read_whole(policy: Deepseek, session: list[Reques
 # Units
 
 
-def test_of_three_that_begin_alike_the_third_is_the_first_to_read() -> None:
+def test_of_three_that_begin_alike_the_third_is_the_first_to_read():
     agent = client()
     assert agent.send(prompt(A, B)) == Lookup()
     assert agent.send(prompt(A, C)) == Lookup(missed=(("grid", 1000),))
     assert agent.send(prompt(A, D)) == Lookup(1000)
 
 
-def test_a_prompt_that_goes_on_reads_all_of_the_one_before() -> None:
+def test_a_prompt_that_goes_on_reads_all_of_the_one_before():
     agent = client()
     agent.send(prompt(A, B))
     assert agent.send(prompt(A, B, C)) == Lookup(2000)
 
 
-def test_the_answer_is_read_though_it_was_never_sent() -> None:
+def test_the_answer_is_read_though_it_was_never_sent():
     agent = client()
     agent.send(prompt(A))
     assert agent.send(prompt(A, answer(70), B)) == Lookup(1070)
 
 
-def test_what_a_step_leaves_out_has_not_expired() -> None:
+def test_what_a_step_leaves_out_has_not_expired():
     agent = client(grid=128)
     agent.send(prompt(A))
     assert agent.send(prompt(A, answer(10), B)) == Lookup(896, missed=(("grid", 1010),))
 
 
-def test_an_answer_that_was_shortened_is_not_what_was_stored() -> None:
+def test_an_answer_that_was_shortened_is_not_what_was_stored():
     agent = client()
     agent.send(prompt(A))
     part = msgspec.structs.replace(answer(70).parts[0], kind="truncated")
@@ -95,7 +91,7 @@ def test_an_answer_that_was_shortened_is_not_what_was_stored() -> None:
     assert agent.send(prompt(A, short, B)) == Lookup(1000)
 
 
-def test_a_rewind_reads_up_to_where_an_earlier_request_ended() -> None:
+def test_a_rewind_reads_up_to_where_an_earlier_request_ended():
     agent = client()
     agent.send(prompt(A))
     agent.send(prompt(A, answer(70), B))
@@ -103,14 +99,14 @@ def test_a_rewind_reads_up_to_where_an_earlier_request_ended() -> None:
     assert agent.send(prompt(A, D)) == Lookup(1000)
 
 
-def test_every_so_many_tokens_there_is_a_unit() -> None:
+def test_every_so_many_tokens_there_is_a_unit():
     agent = client(interval=512)
     agent.send(prompt(A, B))
     assert agent.send(prompt(A, C)) == Lookup(512, missed=(("grid", 1000),))
     assert agent.send(prompt(A, C, D)) == Lookup(2000)
 
 
-def test_in_a_long_answer_too() -> None:
+def test_in_a_long_answer_too():
     agent = client(interval=512)
     agent.send(prompt(A))
     agent.send(prompt(A, sized("answer", 600, 600, role="assistant"), B))
@@ -118,7 +114,7 @@ def test_in_a_long_answer_too() -> None:
     assert agent.send(prompt(A, begins_alike, B)) == Lookup(1536, missed=(("grid", 1600),))
 
 
-def test_reads_are_counted_in_steps() -> None:
+def test_reads_are_counted_in_steps():
     agent = client(grid=128)
     agent.send(prompt(A))
     assert agent.send(prompt(A, B)) == Lookup(896, missed=(("grid", 1000),))
@@ -128,7 +124,7 @@ def test_reads_are_counted_in_steps() -> None:
 
 
 @pytest.mark.parametrize(("wait", "read"), [(86_400.0, 1000), (86_401.0, 0)])
-def test_a_unit_lives_for_a_day_from_its_last_use(wait: float, read: int) -> None:
+def test_a_unit_lives_for_a_day_from_its_last_use(wait, read):
     agent, request = client(), prompt(A)
     agent.send(request)
     agent.send(Request(request.view, 80_000.0))
@@ -136,21 +132,21 @@ def test_a_unit_lives_for_a_day_from_its_last_use(wait: float, read: int) -> Non
     assert late == Lookup(read, missed=() if read else (("ttl_expired", 1000),))
 
 
-def test_parallel_first_requests_read_nothing() -> None:
+def test_parallel_first_requests_read_nothing():
     agent, request = client(), Request(prompt(A).view, latency=5.0)
     agent.send(request)
     assert agent.send(request) == Lookup(missed=(("concurrent_cold", 1000),))
     assert agent.send(Request(request.view, 5.0)) == Lookup(1000)
 
 
-def test_a_lost_request_reads_nothing() -> None:
+def test_a_lost_request_reads_nothing():
     agent, request = client(), prompt(A)
     agent.send(request)
     lost = agent.send(Request(request.view, lost=True))
     assert lost == Lookup(missed=(("eviction", 1000),))
 
 
-def test_other_settings_are_another_prompt() -> None:
+def test_other_settings_are_another_prompt():
     agent, request = client(), prompt(A)
     agent.send(request)
     assert agent.send(Request(request.view, settings=Settings("other tools"))) == Lookup()
@@ -159,7 +155,7 @@ def test_other_settings_are_another_prompt() -> None:
 # Before V4
 
 
-def test_older_models_read_any_common_prefix_in_steps_of_64() -> None:
+def test_older_models_read_any_common_prefix_in_steps_of_64():
     agent = Client(DeepseekGrid().open())
     agent.send(prompt(A, B))
     assert agent.send(prompt(A, C)) == Lookup(960, missed=(("grid", 1000),))

@@ -1,7 +1,5 @@
 """What is written where secrets are hidden: names of sources and of messages stay apart."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from compactlab.privacy import Redactor
@@ -14,7 +12,7 @@ from compactlab.sim.store.run import Run
 MAIL = "ann@corp.example"
 
 
-def test_messages_that_say_the_same_keep_names_of_their_own() -> None:
+def test_messages_that_say_the_same_keep_names_of_their_own():
     texts = [f"Write to {MAIL}", f"Write to {MAIL}", "Nothing to hide"]
     columns = {
         "message": np.array(["#one", "#two", "#three"], object),
@@ -27,7 +25,7 @@ def test_messages_that_say_the_same_keep_names_of_their_own() -> None:
     assert len({*names.values(), *names}) == 4
 
 
-def test_a_source_under_another_name_is_another_one() -> None:
+def test_a_source_under_another_name_is_another_one():
     plain, secret = Source("talk", list), Source(MAIL, list)
     first, second = under_aliases([plain, secret])
     assert first == plain
@@ -35,7 +33,7 @@ def test_a_source_under_another_name_is_another_one() -> None:
     assert second.key != secret.key
 
 
-def test_an_id_that_begins_like_its_file_by_chance_is_hidden_whole() -> None:
+def test_an_id_that_begins_like_its_file_by_chance_is_hidden_whole():
     """Of a file `a`, the address of `ann` is no `a` and something."""
     mail = "ann@example.org"
     for name, id, told in (

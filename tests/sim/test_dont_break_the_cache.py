@@ -11,8 +11,6 @@ then 2 to 5 % of the bill without a cache. Every prefix that is held is found, w
 Gemini most. The study's models are taken to be those below; prices are those of genai-prices.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -94,7 +92,7 @@ def rises(savings: list[float]) -> bool:
 
 
 @pytest.mark.parametrize("name", STUDIED)
-def test_the_savings_lie_in_the_range_of_the_study(name: str) -> None:
+def test_the_savings_lie_in_the_range_of_the_study(name):
     model, session = counted(name), research()
     assert 0.41 <= saving(model, session) <= 0.80
     whole, output = bill(uncached(model), session)
@@ -102,12 +100,12 @@ def test_the_savings_lie_in_the_range_of_the_study(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NEWER)
-def test_cheaper_reads_save_more_than_it_could_find(name: str) -> None:
+def test_cheaper_reads_save_more_than_it_could_find(name):
     assert saving(counted(name), research()) > 0.80
 
 
 @pytest.mark.parametrize("name", STUDIED)
-def test_who_writes_more_saves_less_of_the_bill(name: str) -> None:
+def test_who_writes_more_saves_less_of_the_bill(name):
     """Output is never cached: this is why its share has to be said."""
     model, session = counted(name), research()
     of_the_prompts = 1 - (bill(model, session)[0] - bill(model, session)[1]) / (
@@ -117,17 +115,17 @@ def test_who_writes_more_saves_less_of_the_bill(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIED)
-def test_the_saving_rises_with_the_static_prefix(name: str) -> None:
+def test_the_saving_rises_with_the_static_prefix(name):
     sizes = [500, 2_000, 10_000, 50_000]
     assert rises([saving(counted(name), research(static=size)) for size in sizes])
 
 
 @pytest.mark.parametrize("name", STUDIED)
-def test_the_saving_rises_with_the_number_of_calls(name: str) -> None:
+def test_the_saving_rises_with_the_number_of_calls(name):
     assert rises([saving(counted(name), research(calls)) for calls in (1, 2, 3, 5, 10, 20, 50)])
 
 
-def test_a_single_call_costs_more_with_a_cache_where_writes_have_a_price() -> None:
+def test_a_single_call_costs_more_with_a_cache_where_writes_have_a_price():
     assert saving(counted("claude-sonnet-4-5"), research(1)) < 0
     assert saving(counted("gpt-5-2"), research(1)) == 0
 
@@ -147,9 +145,7 @@ def system_only(name: str, session: Session) -> float:
 
 
 @pytest.mark.parametrize("name", STUDIED)
-def test_the_system_prompt_alone_is_close_for_short_histories_and_below_for_long(
-    name: str,
-) -> None:
+def test_the_system_prompt_alone_is_close_for_short_histories_and_below_for_long(name):
     gaps = []
     for calls in (2, 3, 10, 20, 50):
         session = research(calls)
@@ -160,7 +156,7 @@ def test_the_system_prompt_alone_is_close_for_short_histories_and_below_for_long
     assert gaps[-1] > 0.35
 
 
-def test_with_little_history_the_system_prompt_alone_can_even_be_cheaper() -> None:
+def test_with_little_history_the_system_prompt_alone_can_even_be_cheaper():
     """What is written and never read again costs a quarter more than what is not cached."""
     session = research(2)
     assert system_only("claude-sonnet-4-5", session) > saving(counted("claude-sonnet-4-5"), session)
@@ -170,7 +166,7 @@ def test_with_little_history_the_system_prompt_alone_can_even_be_cheaper() -> No
 
 
 @pytest.mark.parametrize("name", STUDIED)
-def test_volatile_text_in_front_destroys_the_saving(name: str) -> None:
+def test_volatile_text_in_front_destroys_the_saving(name):
     model, session = counted(name), research()
     broken = saving(model, changed(session, volatile_first))
     assert -0.25 <= broken <= 0
@@ -178,7 +174,7 @@ def test_volatile_text_in_front_destroys_the_saving(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", STUDIED)
-def test_behind_the_stable_prefix_it_leaves_what_stands_in_front_of_it(name: str) -> None:
+def test_behind_the_stable_prefix_it_leaves_what_stands_in_front_of_it(name):
     model, session = counted(name), research()
     assert saving(model, changed(session, volatile_behind)) > 0.1
     assert saving(model, changed(session, volatile_behind)) < saving(model, session)

@@ -1,7 +1,5 @@
 """What the engine's digest covers: all that a cell executes, and only what can change a figure."""
 
-from __future__ import annotations
-
 import ast
 import json
 import os
@@ -35,7 +33,7 @@ def python(*words: str | Path, at: Path) -> str:
     return done.stdout
 
 
-def test_a_cell_executes_nothing_that_its_digests_do_not_cover(tmp_path: Path) -> None:
+def test_a_cell_executes_nothing_that_its_digests_do_not_cover(tmp_path):
     told = json.loads(python("-m", "tests.sim.executed", tmp_path, at=ROOT))
     assert told["strangers"] == []
     # Not because nothing was executed: most of the engine was, redaction too.
@@ -44,7 +42,7 @@ def test_a_cell_executes_nothing_that_its_digests_do_not_cover(tmp_path: Path) -
     assert {"sim/cache/prefixes.py", "privacy/redactor.py"} <= set(told["executed"])
 
 
-def test_what_only_looks_at_stores_or_runs_experiments_is_no_part_of_it() -> None:
+def test_what_only_looks_at_stores_or_runs_experiments_is_no_part_of_it():
     engine = {name.removeprefix("compactlab.") for name in code.reached([code.ENGINE])}
     rooms = {name.rpartition(".")[0] for name in engine}
     experiment = {
@@ -81,9 +79,7 @@ def _unparsed(source: bytes) -> code._Parsed:
     raise AssertionError(source[:80])
 
 
-def test_what_one_process_parsed_the_next_one_does_not(
-    copied: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_one_process_parsed_the_next_one_does_not(copied, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     before = digests()
     monkeypatch.setattr(code, "_parse", _unparsed)
@@ -95,9 +91,7 @@ def test_what_one_process_parsed_the_next_one_does_not(
 
 
 @pytest.mark.parametrize("content", [b"", b"{", b"[]", b'{"x": 1}', b'{"x": [1, 2, 3]}', b"\xff"])
-def test_a_damaged_file_of_what_was_parsed_is_not_used(
-    content: bytes, copied: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_damaged_file_of_what_was_parsed_is_not_used(content, copied, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     before, file = digests(), code._file_of_parsed(copied)
     written = file.read_bytes()
@@ -106,17 +100,13 @@ def test_a_damaged_file_of_what_was_parsed_is_not_used(
     assert file.read_bytes() == written
 
 
-def test_where_python_writes_no_bytecode_nothing_is_written(
-    copied: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_python_writes_no_bytecode_nothing_is_written(copied, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     digests()
     assert not code._file_of_parsed(copied).exists()
 
 
-def test_a_folder_that_cannot_be_written_costs_time_alone(
-    copied: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_folder_that_cannot_be_written_costs_time_alone(copied, monkeypatch):
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
     (copied / "__pycache__").write_text("a file")
     before = digests()
@@ -173,7 +163,7 @@ def numbered(text: str) -> str:
         ("__init__.py", extended),
     ],
 )
-def test_what_cannot_change_a_figure_is_not_noticed(name: str, edit: Edit, copied: Path) -> None:
+def test_what_cannot_change_a_figure_is_not_noticed(name, edit, copied):
     before, file = digests(), copied / name
     text = file.read_text("utf-8")
     assert edit(text) != text
@@ -181,7 +171,7 @@ def test_what_cannot_change_a_figure_is_not_noticed(name: str, edit: Edit, copie
     assert digests() == before
 
 
-def test_a_number_in_any_module_of_it_is(copied: Path) -> None:
+def test_a_number_in_any_module_of_it_is(copied):
     seen = {digests()[0]}
     modules = sorted(code.reached([code.ENGINE], without=[code.REDACTION]).items())[::3]
     for _, path in modules:
@@ -191,13 +181,13 @@ def test_a_number_in_any_module_of_it_is(copied: Path) -> None:
     assert len(seen) == len(modules) + 1
 
 
-def test_so_is_data_that_it_reads(copied: Path) -> None:
+def test_so_is_data_that_it_reads(copied):
     before, models = digests(), copied / "sim" / "models" / "models.toml"
     models.write_text(f"{models.read_text('utf-8')}\n[another]\n", "utf-8")
     assert digests()[0] != before[0]
 
 
-def test_how_secrets_are_hidden_matters_where_they_are(copied: Path) -> None:
+def test_how_secrets_are_hidden_matters_where_they_are(copied):
     before, file = digests(), copied / "privacy" / "redactor.py"
     file.write_text(extended(file.read_text("utf-8")), "utf-8")
     after = digests()
@@ -205,7 +195,7 @@ def test_how_secrets_are_hidden_matters_where_they_are(copied: Path) -> None:
     assert after[1] != before[1]
 
 
-def test_finished_results_stay_until_a_figure_may_be_another(copied: Path, tmp_path: Path) -> None:
+def test_finished_results_stay_until_a_figure_may_be_another(copied, tmp_path):
     store = Store(tmp_path / "store")
 
     def cells() -> int:

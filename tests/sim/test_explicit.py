@@ -1,7 +1,5 @@
 """Caches that a client makes by name: reads, makings, and storage to the second."""
 
-from __future__ import annotations
-
 import msgspec
 import pytest
 from hypothesis import given, settings
@@ -48,9 +46,7 @@ def worked(id: str, *sizes: int) -> Message:
 
 @settings(max_examples=150)
 @given(POLICIES_DRAWN, requests())
-def test_it_agrees_with_a_naive_client_at_every_call(
-    policy: Explicit, session: list[Request]
-) -> None:
+def test_it_agrees_with_a_naive_client_at_every_call(policy, session):
     naive, real, storage = ReferenceNamed(policy), Client(policy.open()), 0
     for request in session:
         told = real.send(request)
@@ -62,7 +58,7 @@ def test_it_agrees_with_a_naive_client_at_every_call(
 
 
 @given(requests())
-def test_what_is_sent_twice_is_read_as_far_as_it_is_stored(session: list[Request]) -> None:
+def test_what_is_sent_twice_is_read_as_far_as_it_is_stored(session):
     real = Client(Explicit("history", minimum=1, renew=0.0).open())
     for request in session:
         view = request.view
@@ -75,7 +71,7 @@ def test_what_is_sent_twice_is_read_as_far_as_it_is_stored(session: list[Request
 # Making and using
 
 
-def test_the_first_request_makes_the_cache_and_the_others_read_it() -> None:
+def test_the_first_request_makes_the_cache_and_the_others_read_it():
     agent = client()
     view = SYSTEM.append(sized("a", 100))
     assert agent.send(Request(view)) == Lookup()
@@ -85,21 +81,21 @@ def test_the_first_request_makes_the_cache_and_the_others_read_it() -> None:
     )
 
 
-def test_below_the_minimum_none_is_made() -> None:
+def test_below_the_minimum_none_is_made():
     agent, view = client(minimum=5001), SYSTEM.append(sized("a", 100))
     agent.send(Request(view))
     again = agent.send(Request(view, 10.0))
     assert again == Lookup(missed=(("below_minimum", 5000), ("grid", 5100)))
 
 
-def test_what_the_client_adds_is_not_part_of_the_system_prompt() -> None:
+def test_what_the_client_adds_is_not_part_of_the_system_prompt():
     agent = client()
     view = View((*SYSTEM.system, text("", size=40, name=CLIENT_CONTEXT)))
     agent.send(Request(view.append(sized("a", 100))))
     assert agent.send(Request(view.append(sized("summary", 9)))).read == 5000
 
 
-def test_a_history_is_stored_up_to_the_last_whole_turn() -> None:
+def test_a_history_is_stored_up_to_the_last_whole_turn():
     agent = client(what="history", renew=0.0)
     first = SYSTEM.append(sized("question", 1000), worked("answer", 1000))
     assert agent.send(Request(first)) == Lookup()  # makes one of the system prompt
@@ -108,7 +104,7 @@ def test_a_history_is_stored_up_to_the_last_whole_turn() -> None:
     assert agent.send(Request(second.append(worked("work", 500)))).read == 7000
 
 
-def test_a_longer_one_is_made_when_it_is_worth_it() -> None:
+def test_a_longer_one_is_made_when_it_is_worth_it():
     agent = client(what="history", renew=0.2)
     view = SYSTEM.append(sized("question", 980))
     agent.send(Request(view))
@@ -117,14 +113,14 @@ def test_a_longer_one_is_made_when_it_is_worth_it() -> None:
         assert agent.send(Request(view)).read == read
 
 
-def test_what_was_in_the_old_one_is_paid_for_again() -> None:
+def test_what_was_in_the_old_one_is_paid_for_again():
     agent = client(what="history", renew=0.0)
     agent.send(Request(SYSTEM.append(sized("question", 1000))))
     longer = SYSTEM.append(sized("question", 1000), sized("next", 10))
     assert agent.send(Request(longer)) == Lookup(missed=(("grid", 6000),))
 
 
-def test_a_changed_prefix_needs_a_new_one_and_the_change_is_to_blame() -> None:
+def test_a_changed_prefix_needs_a_new_one_and_the_change_is_to_blame():
     agent = client()
     agent.send(Request(SYSTEM.append(sized("a", 100))))
     other = View((SYSTEM.system[0], text("", size=2000)))
@@ -132,20 +128,20 @@ def test_a_changed_prefix_needs_a_new_one_and_the_change_is_to_blame() -> None:
     assert agent.send(Request(other.append(sized("a", 100)))).read == 6000
 
 
-def test_other_settings_need_another_one() -> None:
+def test_other_settings_need_another_one():
     agent, view = client(), SYSTEM.append(sized("a", 100))
     agent.send(Request(view))
     assert agent.send(Request(view, settings=Settings("other tools"))).read == 0
 
 
-def test_two_clients_share_what_one_of_them_made() -> None:
+def test_two_clients_share_what_one_of_them_made():
     one = client()
     other = Client(one.cache)
     one.send(Request(SYSTEM.append(sized("a", 100))))
     assert other.send(Request(SYSTEM.append(sized("b", 100)), 1.0)).read == 5000
 
 
-def test_a_cache_of_a_part_of_the_system_prompt_is_of_no_use() -> None:
+def test_a_cache_of_a_part_of_the_system_prompt_is_of_no_use():
     one = client(minimum=1)
     other = Client(one.cache)
     tools = SYSTEM.system[0]
@@ -155,7 +151,7 @@ def test_a_cache_of_a_part_of_the_system_prompt_is_of_no_use() -> None:
     assert other.send(Request(with_prompt)).read == 4010
 
 
-def test_a_request_of_another_kind_leaves_the_cache_alone() -> None:
+def test_a_request_of_another_kind_leaves_the_cache_alone():
     main = client()
     side = Client(main.cache)
     view, own = SYSTEM.append(sized("a", 100)), View((text("", size=9000),))
@@ -164,7 +160,7 @@ def test_a_request_of_another_kind_leaves_the_cache_alone() -> None:
     assert main.send(Request(view)).read == 5000
 
 
-def test_a_lost_request_reads_nothing() -> None:
+def test_a_lost_request_reads_nothing():
     agent, view = client(), SYSTEM.append(sized("a", 100))
     agent.send(Request(view))
     lost = agent.send(Request(view, lost=True))
@@ -174,7 +170,7 @@ def test_a_lost_request_reads_nothing() -> None:
 # Storage
 
 
-def test_each_use_gives_another_hour_and_is_charged_for_the_time_before() -> None:
+def test_each_use_gives_another_hour_and_is_charged_for_the_time_before():
     agent, view = client(), SYSTEM.append(sized("a", 100))
     agent.send(Request(view))
     for _ in range(3):
@@ -182,7 +178,7 @@ def test_each_use_gives_another_hour_and_is_charged_for_the_time_before() -> Non
         assert (told.read, told.storage) == (5000, 5000 * 3600)
 
 
-def test_one_that_nobody_used_is_held_for_its_hour_and_no_longer() -> None:
+def test_one_that_nobody_used_is_held_for_its_hour_and_no_longer():
     agent, view = client(), SYSTEM.append(sized("a", 100))
     agent.send(Request(view))
     late = agent.send(Request(view, 10_000.0))
@@ -190,7 +186,7 @@ def test_one_that_nobody_used_is_held_for_its_hour_and_no_longer() -> None:
     assert late == Lookup(missed=expired, storage=5000 * 3600)
 
 
-def test_a_longer_one_takes_the_place_of_the_one_before() -> None:
+def test_a_longer_one_takes_the_place_of_the_one_before():
     agent = client(what="history", renew=0.0)
     view = SYSTEM.append(sized("question", 1000))
     agent.send(Request(view))
@@ -199,13 +195,13 @@ def test_a_longer_one_takes_the_place_of_the_one_before() -> None:
     assert agent.send(Request(view, 100.0)).storage == 6000 * 100
 
 
-def test_parts_of_a_second_are_not_lost() -> None:
+def test_parts_of_a_second_are_not_lost():
     agent, view = client(minimum=1), View((text("", size=1),)).append(sized("a", 100))
     told = [agent.send(Request(view, 0.25)).storage for _ in range(9)]
     assert told == [0, 0, 0, 0, 1, 0, 0, 0, 1]
 
 
-def test_storage_comes_to_the_bill() -> None:
+def test_storage_comes_to_the_bill():
     view = SYSTEM.append(sized("a", 100))
     bills = billed(model_under(Explicit()), [Request(view), Request(view, 60.0)])
     assert bills[0].usage == Usage(uncached=5100)
@@ -215,7 +211,7 @@ def test_storage_comes_to_the_bill() -> None:
 # Figures
 
 
-def test_reminders_start_no_turn() -> None:
+def test_reminders_start_no_turn():
     agent = client(what="history", renew=0.0)
     reminder = msgspec.structs.replace(sized("reminder", 10), meta=True)
     view = SYSTEM.append(sized("question", 1000), reminder)

@@ -1,7 +1,5 @@
 """A strategy whose code is not ours is known by what it says of itself in another process."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 from pathlib import Path
@@ -56,7 +54,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "own.py"
 
 
-def test_it_says_all_that_a_plan_asks_and_its_code_is_not_loaded(own: str) -> None:
+def test_it_says_all_that_a_plan_asks_and_its_code_is_not_loaded(own):
     known = known_strategy(f"{own}:Mine(keep=3)")
     assert isinstance(known, Foreign)
     assert str(Path(own).absolute()) not in sys.modules
@@ -68,12 +66,12 @@ def test_it_says_all_that_a_plan_asks_and_its_code_is_not_loaded(own: str) -> No
     assert Condition(known, "", Setting()).code == Condition(real, "", Setting()).code
 
 
-def test_nobody_asks_it_here(own: str) -> None:
+def test_nobody_asks_it_here(own):
     said = refusal(TypeError, lambda: known_strategy(f"{own}:Mine").compact(None, None))
     assert said == snapshot("mine(keep=2, words=()) is asked in a process of its own: see loaded()")
 
 
-def test_in_a_pipeline_it_keeps_its_place(own: str) -> None:
+def test_in_a_pipeline_it_keeps_its_place(own):
     known = known_strategy(f"sliding_window(keep=4) + {own}:Mine + turn_slice")
     assert known.spec == find_strategy(f"sliding_window(keep=4) + {own}:Mine + turn_slice").spec
     assert [isinstance(part, Foreign) for part in known.parts] == [False, True, False]
@@ -86,7 +84,7 @@ def test_in_a_pipeline_it_keeps_its_place(own: str) -> None:
         known_strategy(f"{own}:Mine + keep_all")
 
 
-def test_what_is_ours_is_as_it_was(own: str) -> None:
+def test_what_is_ours_is_as_it_was(own):
     assert known_strategy("keep_all") == KeepAll() == loaded(KeepAll())
     ours = "compactlab.strategies.controls:KeepAll"
     assert known_strategy(ours) == KeepAll()
@@ -95,7 +93,7 @@ def test_what_is_ours_is_as_it_was(own: str) -> None:
     assert not Condition(pipeline, "", Setting()).foreign
 
 
-def test_who_is_called_like_another_is_told_apart(own: str) -> None:
+def test_who_is_called_like_another_is_told_apart(own):
     mine, built_in = known_strategy(f"{own}:KeepAll"), known_strategy("keep_all")
     assert kind_of(mine) != kind_of(built_in)
     said = refusal(
@@ -117,7 +115,7 @@ def Renamed(known: object) -> Foreign:  # noqa: N802
     return replace(known, card=replace(known.card, answers=answers))
 
 
-def test_it_travels_with_its_code(own: str, tmp_path: Path) -> None:
+def test_it_travels_with_its_code(own, tmp_path):
     """A worker of a cluster need not have the file, and none reads what it became meanwhile."""
     travelled = pickle.dumps(known_strategy(f"{own}:Mine(keep=5)"))
     Path(own).unlink()
@@ -125,14 +123,14 @@ def test_it_travels_with_its_code(own: str, tmp_path: Path) -> None:
     assert found.spec == "mine(keep=5, words=())"
 
 
-def test_it_is_asked_once_and_again_when_its_file_has_changed(own: str) -> None:
+def test_it_is_asked_once_and_again_when_its_file_has_changed(own):
     first = known_strategy(f"{own}:Mine")
     assert known_strategy(f"{own}:Mine") is first
     Path(own).write_text(OWN.replace("keep: int = 2", "keep: int = 3"))
     assert known_strategy(f"{own}:Mine").spec == "mine(keep=3, words=())"
 
 
-def test_what_was_handed_over_in_python_stays_what_it_is(own: str) -> None:
+def test_what_was_handed_over_in_python_stays_what_it_is(own):
     real = find_strategy(f"{own}:Mine")
     assert planned_strategy(real) is real
     assert Condition(real, "", Setting()).foreign
@@ -151,7 +149,7 @@ def test_what_was_handed_over_in_python_stays_what_it_is(own: str) -> None:
         ("no_such_module:Mine", "no_such_module cannot be loaded: ModuleNotFoundError"),
     ],
 )
-def test_what_is_wrong_is_told_as_it_was_written(own: str, text: str, told: str) -> None:
+def test_what_is_wrong_is_told_as_it_was_written(own, text, told):
     with pytest.raises(UsageError) as caught:
         known_strategy(text)
     assert told in str(caught.value)
@@ -159,7 +157,7 @@ def test_what_is_wrong_is_told_as_it_was_written(own: str, text: str, told: str)
 
 
 @pytest.mark.parametrize("name", ["", "a\\ud800b", 3])
-def test_a_name_that_nobody_could_write_is_refused(own: str, name: object) -> None:
+def test_a_name_that_nobody_could_write_is_refused(own, name):
     said = repr(name).replace("\\\\", "\\")
     with Path(own).open("a") as file:
         file.write(f"\n    @property\n    def spec(self):\n        return {said}\n")
@@ -167,7 +165,7 @@ def test_a_name_that_nobody_could_write_is_refused(own: str, name: object) -> No
         known_strategy(f"{own}:KeepAll")
 
 
-def test_a_plan_asks_anew_what_has_changed_behind_its_back(own: str, tmp_path: Path) -> None:
+def test_a_plan_asks_anew_what_has_changed_behind_its_back(own, tmp_path):
     """Its file is the same, but not what that imports."""
     (tmp_path / "behind.py").write_text("KEEP = 1")
     Path(own).write_text("import sys\nsys.path.insert(0, '.')\nimport behind\n" + OWN)
@@ -177,7 +175,7 @@ def test_a_plan_asks_anew_what_has_changed_behind_its_back(own: str, tmp_path: P
     assert plan(strategies=f"{own}:Mine").conditions[0].code != first
 
 
-def test_pipelines_of_equal_specs_are_told_apart_by_their_steps(own: str) -> None:
+def test_pipelines_of_equal_specs_are_told_apart_by_their_steps(own):
     other = Path("other.py")
     other.write_text(OWN)
     pipelines = [known_strategy(f"{file}:Mine + turn_slice") for file in (own, str(other))]

@@ -1,7 +1,5 @@
 """What is given to the name of a secret is hidden; code and prose about it stay readable."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -51,7 +49,7 @@ BASIC = "[redacted Basic Auth Credentials 1]"
         r"{{\"Authorization\": \"Bearer {}\"}}",
     ],
 )
-def test_a_secret_without_quotes_is_hidden(text: str) -> None:
+def test_a_secret_without_quotes_is_hidden(text):
     word = () if " is " in text else ("swordfish",)  # behind a word, letters alone are a word
     for secret in (*word, "hunter2", "p@ss!w0rd"):
         shown = Redactor().text(text.format(secret))
@@ -77,7 +75,7 @@ def test_a_secret_without_quotes_is_hidden(text: str) -> None:
     ],
 )
 @pytest.mark.parametrize("mark", ['"', "'"])
-def test_a_secret_in_quotes_is_hidden_as_a_whole(text: str, mark: str) -> None:
+def test_a_secret_in_quotes_is_hidden_as_a_whole(text, mark):
     quoted = f"{mark}{{}}{mark}"
     for secret in ("swordfish", "two words", "$3cret", "%x1y2", "<3 kittens", "a;b)c"):
         shown = Redactor().text(text.format(quoted.format(secret)))
@@ -88,7 +86,7 @@ def test_a_secret_in_quotes_is_hidden_as_a_whole(text: str, mark: str) -> None:
     "secret", ["it's4me", 'say "hi"', "back\\slash", "end\\", "tab\tin", "n\nl\nx"]
 )
 @pytest.mark.parametrize("levels", [1, 2, 3])
-def test_a_quotation_ends_where_json_ends_it(secret: str, levels: int) -> None:
+def test_a_quotation_ends_where_json_ends_it(secret, levels):
     def written(value: str) -> str:
         told = {"password": value, "next": "stays"}
         for _ in range(levels):
@@ -109,7 +107,7 @@ def test_a_quotation_ends_where_json_ends_it(secret: str, levels: int) -> None:
         ("curl -s --user 'bob:{}' x", "curl -s --user 'bob:{}' x"),
     ],
 )
-def test_a_password_in_a_url_is_hidden(text: str, shown: str) -> None:
+def test_a_password_in_a_url_is_hidden(text, shown):
     for secret in ("swordfish", "hunter2", "p$s!w=d", "p@s"):
         assert Redactor().text(text.format(secret)) == shown.format(BASIC)
 
@@ -131,7 +129,7 @@ def test_a_password_in_a_url_is_hidden(text: str, shown: str) -> None:
         ("write to ann&#x40;example.org", "ann"),
     ],
 )
-def test_what_is_hidden_wherever_it_stands(text: str, hidden: str) -> None:
+def test_what_is_hidden_wherever_it_stands(text, hidden):
     assert hidden not in Redactor().text(text)
 
 
@@ -167,7 +165,7 @@ def test_what_is_hidden_wherever_it_stands(text: str, hidden: str) -> None:
         "-----END of it; implementation of the BEGIN marker",
     ],
 )
-def test_code_and_prose_about_secrets_stay_readable(text: str) -> None:
+def test_code_and_prose_about_secrets_stay_readable(text):
     assert Redactor().text(text) == text
 
 
@@ -181,7 +179,7 @@ UNITS = [
 
 
 @pytest.mark.parametrize("size", [30_000, pytest.param(300_000, marks=pytest.mark.slow)])
-def test_what_repeats_is_read_once(size: int) -> None:
+def test_what_repeats_is_read_once(size):
     # What took the square of the length would not come to its end within a day.
     for unit in UNITS:
         line = (unit * (size // len(unit) + 1))[:size]

@@ -1,7 +1,5 @@
 """Code that is not ours may do in its process what it likes: this one goes on, and knows."""
 
-from __future__ import annotations
-
 import builtins
 import os
 import re
@@ -12,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import cloudpickle
 import pytest
@@ -44,15 +41,15 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(isolation, "FORKS", request.param)
 
 
-def test_what_is_returned_comes_back() -> None:
+def test_what_is_returned_comes_back():
     assert isolated(lambda: {"a": [1, 2.5, None]}, LONG) == Outcome({"a": [1, 2.5, None]})
 
 
-def test_large_things_come_back_too() -> None:
+def test_large_things_come_back_too():
     assert isolated(lambda: b"x" * 5_000_000, LONG).value == b"x" * 5_000_000
 
 
-def test_it_is_another_process() -> None:
+def test_it_is_another_process():
     assert isolated(os.getpid, LONG).value != os.getpid()
 
 
@@ -83,7 +80,7 @@ def raise_(error: BaseException) -> Callable[[], None]:
     ],
     ids=lambda given: type(given).__name__,
 )
-def test_whatever_is_raised_is_told_with_its_place(error: BaseException, fault: str) -> None:
+def test_whatever_is_raised_is_told_with_its_place(error, fault):
     outcome = isolated(raise_(error), LONG)
     assert (outcome.value, outcome.refused) == (None, False)
     assert outcome.fault == f"{fault} (test_isolation.py:{LINE} in work)"
@@ -96,7 +93,7 @@ LINE = next(
 )
 
 
-def test_an_error_of_our_own_says_all_by_itself() -> None:
+def test_an_error_of_our_own_says_all_by_itself():
     outcome = isolated(raise_(InputError("not JSON", "a.jsonl", 3)), LONG)
     assert outcome == Outcome(None, "a.jsonl:3: not JSON", refused=True)
 
@@ -119,29 +116,29 @@ def unarmed() -> None:
 
 
 @pytest.mark.parametrize("work", [deaf, threaded, unarmed])
-def test_what_takes_too_long_is_killed(work: Callable[[], None]) -> None:
+def test_what_takes_too_long_is_killed(work):
     outcome = isolated(work, 0.5)
     assert (outcome.value, outcome.fault) == (None, "it took longer than 0.5 s")
 
 
 @pytest.mark.parametrize("code", [0, 1, 2, 70])
-def test_who_ends_its_process_is_noticed_whatever_the_exit_code(code: int) -> None:
+def test_who_ends_its_process_is_noticed_whatever_the_exit_code(code):
     outcome = isolated(lambda: os._exit(code), LONG)
     assert outcome == Outcome(None, f"it ended its process, with exit code {code}")
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGSEGV, signal.SIGTERM])
-def test_who_is_killed_is_noticed(number: signal.Signals) -> None:
+def test_who_is_killed_is_noticed(number):
     outcome = isolated(lambda: os.kill(os.getpid(), number), LONG)
     assert outcome.fault.startswith(f"its process was killed by {number.name}")
     assert outcome.killed == (number == signal.SIGKILL)
 
 
-def test_what_cannot_travel_is_a_fault() -> None:
+def test_what_cannot_travel_is_a_fault():
     assert "pickle" in isolated(threading.Lock, LONG).fault
 
 
-def test_who_closes_all_files_says_nothing_any_more() -> None:
+def test_who_closes_all_files_says_nothing_any_more():
     outcome = isolated(lambda: os.closerange(0, 1000), LONG)
     assert outcome.fault == "it ended its process, with exit code 1"
 
@@ -151,7 +148,7 @@ def mute() -> None:
     time.sleep(LONG)
 
 
-def test_who_closes_all_files_and_goes_on_is_not_waited_for() -> None:
+def test_who_closes_all_files_and_goes_on_is_not_waited_for():
     assert isolated(mute).fault == "it closed the pipe for its result"
 
 
@@ -164,7 +161,7 @@ def garbage() -> None:
     os._exit(0)
 
 
-def test_garbage_in_place_of_a_result_is_none() -> None:
+def test_garbage_in_place_of_a_result_is_none():
     assert isolated(garbage, LONG).fault == "it ended its process, with exit code 0"
 
 
@@ -174,7 +171,7 @@ def greedy() -> None:
         held.append(bytearray(1 << 24))
 
 
-def test_memory_has_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_has_an_end(monkeypatch):
     """A quarter of the machine's, which here is small."""
     small = {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": 1 << 10, "SC_OPEN_MAX": 1024}
     monkeypatch.setattr(isolation, "FORKS", True)  # a new process would ask the machine itself
@@ -201,7 +198,7 @@ def disturb() -> str:
     return os.getcwd()
 
 
-def test_nothing_of_it_is_left_here() -> None:
+def test_nothing_of_it_is_left_here():
     before = (os.getcwd(), dict(os.environ), len(sys.path), signal.getsignal(signal.SIGINT), sorted)
     assert isolated(disturb, LONG).value == "/"
     after = (os.getcwd(), dict(os.environ), len(sys.path), signal.getsignal(signal.SIGINT), sorted)
@@ -209,7 +206,7 @@ def test_nothing_of_it_is_left_here() -> None:
     print(end="", file=sys.stdout)
 
 
-def test_no_file_of_this_process_is_open_there(tmp_path: Path) -> None:
+def test_no_file_of_this_process_is_open_there(tmp_path):
     """One that is held open there might be a lock, or get what somebody else shall read."""
     with (tmp_path / "open").open("w") as file:
         os.set_inheritable(file.fileno(), True)
@@ -226,7 +223,7 @@ def fds() -> Iterator[int]:
             yield int(name)
 
 
-def test_nothing_is_kept_open_here() -> None:
+def test_nothing_is_kept_open_here():
     isolated(os.getpid, LONG)
     before = len(os.listdir("/proc/self/fd"))
     for work in (os.getpid, lambda: os._exit(0), raise_(ValueError())):
@@ -245,7 +242,7 @@ def parents(folder: Path) -> Callable[[], None]:
     return work
 
 
-def test_what_it_has_started_ends_with_it(tmp_path: Path) -> None:
+def test_what_it_has_started_ends_with_it(tmp_path):
     assert isolated(parents(tmp_path), LONG).fault == ""
     gone([int(file.name) for file in tmp_path.iterdir()])
 
@@ -258,7 +255,7 @@ def doubled() -> str:
     return "itself"
 
 
-def test_a_copy_that_it_has_made_of_itself_gives_no_answer() -> None:
+def test_a_copy_that_it_has_made_of_itself_gives_no_answer():
     assert isolated(doubled, LONG).value == "itself"
 
 
@@ -272,9 +269,7 @@ def jealous() -> None:
 
 
 @pytest.mark.parametrize("busy", [idle, jealous])
-def test_it_ends_with_the_process_that_it_works_for(
-    busy: Callable[[], None], tmp_path: Path
-) -> None:
+def test_it_ends_with_the_process_that_it_works_for(busy, tmp_path):
     def middle() -> None:
         def inner() -> None:
             (tmp_path / str(os.getpid())).touch()
@@ -289,7 +284,7 @@ def test_it_ends_with_the_process_that_it_works_for(
     until(lambda: not alive(inner))
 
 
-def test_what_goes_its_own_way_holds_nothing_open_here() -> None:
+def test_what_goes_its_own_way_holds_nothing_open_here():
     def work() -> int:
         return subprocess.Popen(["sleep", "60"], start_new_session=True).pid
 
@@ -301,7 +296,7 @@ def test_what_goes_its_own_way_holds_nothing_open_here() -> None:
     os.kill(pid, signal.SIGKILL)
 
 
-def test_who_hears_of_no_child_knows_that_it_has_ended() -> None:
+def test_who_hears_of_no_child_knows_that_it_has_ended():
     """Some supervisors start what they start so."""
     before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     try:
@@ -311,7 +306,7 @@ def test_who_hears_of_no_child_knows_that_it_has_ended() -> None:
         signal.signal(signal.SIGCHLD, before)
 
 
-def test_where_there_can_be_no_process_it_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_there_can_be_no_process_it_is_said(monkeypatch):
     def none(*given: object, **named: object) -> None:
         raise BlockingIOError(11, "Resource temporarily unavailable")
 
@@ -323,9 +318,7 @@ def test_where_there_can_be_no_process_it_is_said(monkeypatch: pytest.MonkeyPatc
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_nothing_that_lies_about_is_imported(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_that_lies_about_is_imported(tmp_path, monkeypatch):
     """A folder of transcripts may hold files of Python, with names that Python looks for."""
     for name in ("pickle", "signal", "cloudpickle", "compactlab"):
         (tmp_path / f"{name}.py").write_text("import os; os._exit(3)")
@@ -336,7 +329,7 @@ def test_nothing_that_lies_about_is_imported(
 # -------------------------------------------------------------------------------- what it prints
 
 
-def test_what_it_prints_is_captured_on_whichever_way(capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_it_prints_is_captured_on_whichever_way(capfd):
     def work() -> None:
         print("by Python")
         sys.stdout.flush()
@@ -349,7 +342,7 @@ def test_what_it_prints_is_captured_on_whichever_way(capfd: pytest.CaptureFixtur
     assert capfd.readouterr() == ("", "")
 
 
-def test_of_a_flood_the_beginning_is_kept() -> None:
+def test_of_a_flood_the_beginning_is_kept():
     outcome = isolated(lambda: [os.write(1, b"x" * 10_000) for _ in range(1_000)][-1], LONG)
     assert outcome.value == 10_000
     assert outcome.printed == "x" * 4_000 + " [...]"
@@ -359,7 +352,7 @@ def read() -> str:
     return sys.stdin.read()
 
 
-def test_there_is_nothing_to_be_read_there() -> None:
+def test_there_is_nothing_to_be_read_there():
     assert isolated(read, LONG).value == ""
 
 
@@ -368,16 +361,16 @@ def test_there_is_nothing_to_be_read_there() -> None:
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=9))
 @settings(max_examples=15, deadline=None)
-def test_every_value_comes_back_as_it_is(value: Any) -> None:
+def test_every_value_comes_back_as_it_is(value):
     assert isolated(lambda: value, LONG).value == value
 
 
-def test_whose_code_is_whose() -> None:
+def test_whose_code_is_whose():
     assert is_foreign(test_whose_code_is_whose)
     assert is_foreign(Odd)
     assert not is_foreign(Outcome)
     assert not is_foreign(dict)
 
 
-def test_an_error_without_a_place_has_none() -> None:
+def test_an_error_without_a_place_has_none():
     assert described(ValueError("no")) == "ValueError: no"

@@ -1,9 +1,6 @@
 """JSON that others wrote: NaN and its like are named, with file and line, wherever it is read."""
 
-from __future__ import annotations
-
 import json
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -79,7 +76,7 @@ VALUES = st.recursive(
 
 
 @given(VALUES)
-def test_all_that_is_json_is_read_and_nothing_else(value: Any):
+def test_all_that_is_json_is_read_and_nothing_else(value):
     """A text that says NaN is none."""
     written = json.dumps(value, indent=1)
     try:

@@ -1,7 +1,5 @@
 """Survival curves: a published one, and any other against fractions."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest
@@ -21,7 +19,7 @@ PUBLISHED = [
 ]  # fmt: skip
 
 
-def test_a_published_curve() -> None:
+def test_a_published_curve():
     lives = [Life(week, True) for week in RELAPSED] + [Life(week, False) for week in WELL]
     assert [(point.time, round(point.survival, 3)) for point in kaplan_meier(lives)] == PUBLISHED
 
@@ -38,25 +36,25 @@ def share_alive(lives: list[Life], time: int) -> Fraction:
 
 
 @given(lives=LIVES, time=st.integers(0, 10))
-def test_a_curve_is_the_product_of_what_each_death_leaves(lives: list[Life], time: int) -> None:
+def test_a_curve_is_the_product_of_what_each_death_leaves(lives, time):
     curve = kaplan_meier(lives)
     assert survival_at(curve, time) == pytest.approx(float(share_alive(lives, time)))
 
 
 @given(lives=LIVES, limit=st.integers(0, 12))
-def test_the_restricted_mean_is_the_sum_over_unit_steps(lives: list[Life], limit: int) -> None:
+def test_the_restricted_mean_is_the_sum_over_unit_steps(lives, limit):
     area = sum(share_alive(lives, time) for time in range(limit))
     assert restricted_mean(kaplan_meier(lives), limit) == pytest.approx(float(area))
 
 
 @given(lives=LIVES)
-def test_where_nobody_is_lost_from_sight_it_is_the_share_that_lives(lives: list[Life]) -> None:
+def test_where_nobody_is_lost_from_sight_it_is_the_share_that_lives(lives):
     lives = [life._replace(died=True) for life in lives]
     for point in kaplan_meier(lives):
         alive = sum(life.time > point.time for life in lives)
         assert point.survival == pytest.approx(alive / len(lives))
 
 
-def test_nobody_has_no_curve() -> None:
+def test_nobody_has_no_curve():
     assert kaplan_meier([]) == []
     assert restricted_mean([], 5) == 5

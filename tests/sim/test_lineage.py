@@ -1,7 +1,5 @@
 """The tree of prompts, and writes that nobody reads, against whole prompts compared in pairs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from hypothesis import given
@@ -74,9 +72,7 @@ def dead_by_hand(made: list[Sent]) -> list[int]:
 
 
 @given(sessions())
-def test_a_prompt_goes_on_from_the_one_that_it_shares_most_with(
-    session: list[tuple[Request, bool, int]],
-) -> None:
+def test_a_prompt_goes_on_from_the_one_that_it_shares_most_with(session):
     made = sent(session)
     for number, one in enumerate(made):
         index = one.call.place
@@ -87,24 +83,20 @@ def test_a_prompt_goes_on_from_the_one_that_it_shares_most_with(
 
 
 @given(sessions())
-def test_dead_writes_are_those_of_whole_prompts_compared_in_pairs(
-    session: list[tuple[Request, bool, int]],
-) -> None:
+def test_dead_writes_are_those_of_whole_prompts_compared_in_pairs(session):
     made = sent(session)
     assert dead_writes([each.call for each in made]) == dead_by_hand(made)
 
 
 @given(sessions())
-def test_no_more_is_dead_than_was_written(session: list[tuple[Request, bool, int]]) -> None:
+def test_no_more_is_dead_than_was_written(session):
     calls = [each.call for each in sent(session)]
     for call, dead in zip(calls, dead_writes(calls), strict=True):
         assert 0 <= dead <= call.usage.cache_write
 
 
 @given(views(), st.lists(GAP, min_size=10, max_size=10))
-def test_a_session_that_goes_on_makes_nothing_dead_that_was_alive(
-    session: list[View], gaps: list[float]
-) -> None:
+def test_a_session_that_goes_on_makes_nothing_dead_that_was_alive(session, gaps):
     made = sent([(Request(v, gap), False, 0) for v, gap in zip(session, gaps, strict=False)])
     calls = [each.call for each in made]
     for end in range(1, len(calls)):
@@ -121,7 +113,7 @@ def told(*views: View, gap: float = 1.0) -> list[int]:
 OLD = SYSTEM.append(sized("a", 4000))
 
 
-def test_only_the_last_write_of_a_session_that_grows_is_for_nothing() -> None:
+def test_only_the_last_write_of_a_session_that_grows_is_for_nothing():
     assert told(OLD, OLD.append(sized("b", 7)), OLD.append(sized("b", 7), sized("c", 5))) == [
         0,
         0,
@@ -129,40 +121,40 @@ def test_only_the_last_write_of_a_session_that_grows_is_for_nothing() -> None:
     ]
 
 
-def test_of_what_a_compaction_leaves_behind_the_last_part_was_never_read() -> None:
+def test_of_what_a_compaction_leaves_behind_the_last_part_was_never_read():
     grown = OLD.append(sized("b", 7))
     after = SYSTEM.append(sized("summary", 50))
     assert told(OLD, grown, after, after.append(sized("c", 5))) == [0, 7, 0, 5]
 
 
-def test_a_cut_at_every_call_writes_for_nobody() -> None:
+def test_a_cut_at_every_call_writes_for_nobody():
     cut = [SYSTEM.append(*(sized(f"m{n}", 10) for n in range(i, i + 3))) for i in range(3)]
     assert told(*cut) == [30, 30, 30]
 
 
-def test_who_goes_back_reads_an_older_branch_and_that_was_not_for_nothing() -> None:
+def test_who_goes_back_reads_an_older_branch_and_that_was_not_for_nothing():
     away = SYSTEM.append(sized("other", 300))
     assert told(OLD, away, OLD.append(sized("b", 7))) == [0, 300, 7]
 
 
-def test_a_side_call_that_rides_reads_what_the_script_wrote() -> None:
+def test_a_side_call_that_rides_reads_what_the_script_wrote():
     ride = OLD.append(sized("ask", 20))
     calls = sent([(Request(OLD), False, 0), (Request(ride), True, 0)])
     assert dead_writes([each.call for each in calls]) == [0, 20]
 
 
-def test_what_was_written_again_after_it_had_expired_counts_as_read_if_it_is_read_then() -> None:
+def test_what_was_written_again_after_it_had_expired_counts_as_read_if_it_is_read_then():
     calls = sent([(Request(OLD, gap), False, 0) for gap in (0.0, 400.0, 1.0)])
     assert [each.call.usage.cache_read for each in calls] == [0, 0, 4500]
     assert dead_writes([each.call for each in calls]) == [0, 0, 0]
 
 
-def test_a_tree_that_lost_its_root_is_read_from_what_is_there() -> None:
+def test_a_tree_that_lost_its_root_is_read_from_what_is_there():
     call = sent([(Request(OLD), False, 0), (Request(OLD), False, 0)])[1].call
     assert dead_writes([call]) == [0]
 
 
-def test_the_same_blocks_stand_in_the_tree_once() -> None:
+def test_the_same_blocks_stand_in_the_tree_once():
     tree, prompt = Lineage(), Prompt(QUICK)
     places = []
     for number, view in enumerate([OLD, SYSTEM, OLD, OLD.append(sized("b", 7)), OLD]):
@@ -174,7 +166,7 @@ def test_the_same_blocks_stand_in_the_tree_once() -> None:
     ]  # fmt: skip
 
 
-def test_where_all_that_is_stored_expires_every_write_was_for_nothing() -> None:
+def test_where_all_that_is_stored_expires_every_write_was_for_nothing():
     grown = [OLD.append(*(sized(f"m{n}", 9) for n in range(count))) for count in range(4)]
     assert told(*grown) == [0, 0, 0, 9]
     assert told(*grown, gap=301.0) == [4500, 4509, 4518, 4527]

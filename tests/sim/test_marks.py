@@ -1,7 +1,5 @@
 """Where a client marks a prompt, and how far a read walks back from there."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -46,9 +44,7 @@ def marked(view: View, *marks: str, ttl: str = "5m") -> list[Mark]:
 
 @given(RUNS | views(4).map(lambda grown: grown[-1]), st.integers(0, 8), st.booleans())
 @settings(max_examples=300)
-def test_a_walk_over_runs_goes_as_far_as_one_that_counts_every_block(
-    view: View, lookback: int, strips: bool
-) -> None:
+def test_a_walk_over_runs_goes_as_far_as_one_that_counts_every_block(view, lookback, strips):
     naive = ReferenceCache(Anthropic(lookback=lookback, runs_are_one=True), QUICK)
     prompt = prompt_of(view, strips=strips)
     parts = parts_of(without_old_thoughts(view) if strips else view)
@@ -59,9 +55,7 @@ def test_a_walk_over_runs_goes_as_far_as_one_that_counts_every_block(
 
 
 @given(views(), st.sampled_from([("tools", "system", "last"), ("system:1h", "auto")]))
-def test_marks_stand_where_one_finds_them_by_trying_every_block(
-    grown: list[View], marks: tuple[str, ...]
-) -> None:
+def test_marks_stand_where_one_finds_them_by_trying_every_block(grown, marks):
     naive = ReferenceCache(Anthropic(marks=marks), QUICK)
     for view in grown:
         expected = [(end - 1, ttl) for end, ttl in naive._marked(view, "5m").items()]
@@ -87,14 +81,12 @@ def test_marks_stand_where_one_finds_them_by_trying_every_block(
         (("last:5m", "auto:1h"), "the same block with two lifetimes"),
     ],
 )
-def test_wrong_marks_are_refused_before_anything_is_sent(
-    marks: tuple[str, ...], fault: str
-) -> None:
+def test_wrong_marks_are_refused_before_anything_is_sent(marks, fault):
     with pytest.raises(ValueError, match=fault):
         Anthropic(marks=marks)
 
 
-def test_a_mark_without_a_lifetime_has_that_of_the_request() -> None:
+def test_a_mark_without_a_lifetime_has_that_of_the_request():
     check_marks(("system:5m", "last"), "5m")
     assert refusal(ValueError, lambda: check_marks(("system:5m", "last"), "1h")) == snapshot(
         "marks: system:5m stands before last, but a mark of 1h must come first"
@@ -104,31 +96,31 @@ def test_a_mark_without_a_lifetime_has_that_of_the_request() -> None:
 # Where marks stand
 
 
-def test_tools_come_before_the_system_prompt_and_both_before_the_rest() -> None:
+def test_tools_come_before_the_system_prompt_and_both_before_the_rest():
     view = View((TOOL, TOOL, SYSTEM)).append(sized("m", 10, 10))
     ends = marked(view, "tools:1h", "system:1h", "last")
     assert ends == [(1, "1h"), (2, "1h"), (4, "5m")]
 
 
-def test_what_the_prompt_does_not_have_is_not_marked() -> None:
+def test_what_the_prompt_does_not_have_is_not_marked():
     assert marked(View().append(sized("m", 10)), "tools", "system") == []
     assert marked(View((SYSTEM,)), "tools", "system", "last") == [(0, "5m")]
 
 
-def test_the_mark_moves_back_from_thinking_and_empty_texts() -> None:
+def test_the_mark_moves_back_from_thinking_and_empty_texts():
     thought, nothing = part("thinking", "hm"), text("")
     for tail in [(thought,), (nothing,), (thought, nothing, thought)]:
         view = View((SYSTEM,)).append(sized("m", 10), Message("n", "assistant", tail))
         assert marked(view, "last") == marked(view, "auto") == [(1, "5m")]
 
 
-def test_it_moves_back_into_the_system_prompt_and_beyond_that_there_is_none() -> None:
+def test_it_moves_back_into_the_system_prompt_and_beyond_that_there_is_none():
     only = Message("n", "assistant", (part("thinking", "hm"),))
     assert marked(View((SYSTEM, text(""))).append(only), "system", "last") == [(0, "5m")]
     assert marked(View((text("cwd", name=CLIENT_CONTEXT),)).append(only), "last") == [(0, "5m")]
     assert marked(View().append(only), "last") == []
 
 
-def test_an_empty_result_of_a_tool_can_be_marked() -> None:
+def test_an_empty_result_of_a_tool_can_be_marked():
     view = View().append(Message("n", "tool", (part("tool_result", ""),)))
     assert marked(view, "last") == [(0, "5m")]

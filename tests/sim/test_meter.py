@@ -1,7 +1,5 @@
 """The meter: the laws of every bill, and what becomes of a session under two models."""
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import replace
 
@@ -34,7 +32,7 @@ def send(meter: Meter, model: Model, view: View, at: float, why: str) -> Bill:
 
 
 @given(growing(most_blocks=19), st.sampled_from([0.0, 1.0, 300.0]))
-def test_who_keeps_everything_pays_for_no_token_twice(grown: list[View], gap: float) -> None:
+def test_who_keeps_everything_pays_for_no_token_twice(grown, gap):
     bills = billed(TOY, [Request(view, gap) for view in grown])
     cache_misses = sum(bill.usage.prompt - bill.usage.cache_read for bill in bills)
     assert cache_misses == bills[-1].usage.prompt
@@ -42,7 +40,7 @@ def test_who_keeps_everything_pays_for_no_token_twice(grown: list[View], gap: fl
 
 
 @given(growing(most_blocks=19), st.sampled_from([100, 1000]))
-def test_but_for_what_was_too_short_to_store(grown: list[View], minimum: int) -> None:
+def test_but_for_what_was_too_short_to_store(grown, minimum):
     model = model_under(Anthropic(minimum=minimum))
     bills = billed(model, [Request(view) for view in grown])
     cache_misses = sum(bill.usage.prompt - bill.usage.cache_read for bill in bills)
@@ -53,7 +51,7 @@ def test_but_for_what_was_too_short_to_store(grown: list[View], minimum: int) ->
 
 
 @given(st.lists(st.sampled_from([0.0, 100.0, 301.0, 5000.0, -50.0]), min_size=1, max_size=8))
-def test_time_never_runs_back(times: list[float]) -> None:
+def test_time_never_runs_back(times):
     view = SYSTEM.append(sized("a", 10))
     late = itertools.accumulate(times, max)
     one, other = Meter(), Meter()
@@ -67,9 +65,7 @@ def test_time_never_runs_back(times: list[float]) -> None:
     [(4, {"append": 40}), (5, {"lookback_miss": 500, "append": 50}),
      (6, {"lookback_miss": 500, "append": 60})],
 )  # fmt: skip
-def test_an_entry_just_out_of_reach_is_missed_for_its_distance(
-    new: int, causes: dict[str, int]
-) -> None:
+def test_an_entry_just_out_of_reach_is_missed_for_its_distance(new, causes):
     model = model_under(Anthropic(minimum=0, lookback=5, marks=("last",)))
     meter, ids = Meter(), [f"m{number}" for number in range(new)]
     send(meter, model, SYSTEM, 0, "cold_start")
@@ -77,7 +73,7 @@ def test_an_entry_just_out_of_reach_is_missed_for_its_distance(
     assert send(meter, model, view, 1, f"append {' '.join(ids)}").causes == causes
 
 
-def test_requests_find_nothing_as_often_as_a_policy_says() -> None:
+def test_requests_find_nothing_as_often_as_a_policy_says():
     model = model_under(Xai(grid=1, loss=0.3))
 
     def lost(meter: Meter) -> int:
@@ -91,7 +87,7 @@ def test_requests_find_nothing_as_often_as_a_policy_says() -> None:
 # Measuring is not sending
 
 
-def test_a_view_can_be_measured_before_it_is_sent() -> None:
+def test_a_view_can_be_measured_before_it_is_sent():
     meter = Meter()
     assert meter.tokens(TOY, SYSTEM.append(sized("a", 10))) == 510
     assert meter.tokens(TOY, SYSTEM) == 500
@@ -99,7 +95,7 @@ def test_a_view_can_be_measured_before_it_is_sent() -> None:
 
 
 @pytest.mark.parametrize("measured", [1, 2])
-def test_what_was_only_measured_has_not_been_sent(measured: int) -> None:
+def test_what_was_only_measured_has_not_been_sent(measured):
     """As when a prompt is too large, is measured, and is then shortened behind what is new."""
     meter, new, large = Meter(), sized("new", 30), sized("large", 4000)
     send(meter, TOY, SYSTEM, 0, "cold_start")
@@ -109,14 +105,14 @@ def test_what_was_only_measured_has_not_been_sent(measured: int) -> None:
     assert bill.causes == {"append": 70}
 
 
-def test_measuring_twice_changes_nothing() -> None:
+def test_measuring_twice_changes_nothing():
     meter, view = Meter(), SYSTEM.append(sized("new", 30))
     send(meter, TOY, SYSTEM, 0, "cold_start")
     meter.tokens(TOY, view)
     assert send(meter, TOY, view, 1, "append new").causes == {"append": 30}
 
 
-def test_a_side_call_between_measuring_and_sending_changes_neither() -> None:
+def test_a_side_call_between_measuring_and_sending_changes_neither():
     meter, view = Meter(), SYSTEM.append(sized("a", 10))
     meter.tokens(TOY, view)
     meter.side(TOY, View().append(sized("ask", 20)), 0, "", "compaction_call")
@@ -126,7 +122,7 @@ def test_a_side_call_between_measuring_and_sending_changes_neither() -> None:
 # Stories
 
 
-def test_a_compaction_pays_for_the_summary_and_reads_the_system_prompt() -> None:
+def test_a_compaction_pays_for_the_summary_and_reads_the_system_prompt():
     meter = Meter()
     send(meter, TOY, SYSTEM.append(sized("old", 4000)), 0, "cold_start")
     after = SYSTEM.append(sized("summary", 50), sized("new", 7))
@@ -134,7 +130,7 @@ def test_a_compaction_pays_for_the_summary_and_reads_the_system_prompt() -> None
     assert (bill.usage.cache_read, bill.causes) == (500, {"compaction": 50, "append": 7})
 
 
-def test_a_window_that_slides_pays_for_all_it_keeps() -> None:
+def test_a_window_that_slides_pays_for_all_it_keeps():
     meter, view = Meter(), SYSTEM.append(*(sized(f"m{i}", 10) for i in range(8)))
     send(meter, TOY, view, 0, "cold_start")
     slid = view.with_messages(view.messages[1:]).append(sized("m8", 10))
@@ -142,14 +138,14 @@ def test_a_window_that_slides_pays_for_all_it_keeps() -> None:
     assert (bill.usage.cache_read, bill.causes) == (500, {"compaction": 70, "append": 10})
 
 
-def test_an_idle_hour_is_not_the_strategys_fault() -> None:
+def test_an_idle_hour_is_not_the_strategys_fault():
     meter, view = Meter(), SYSTEM.append(sized("a", 10))
     send(meter, TOY, view, 0, "cold_start")
     bill = send(meter, TOY, view.append(sized("b", 5)), 4000, "append b")
     assert bill.causes == {"ttl_expired": 510, "append": 5}
 
 
-def test_another_model_knows_nothing_and_the_first_still_remembers() -> None:
+def test_another_model_knows_nothing_and_the_first_still_remembers():
     meter, view = Meter(), SYSTEM.append(sized("a", 10))
     send(meter, TOY, view, 0, "cold_start")
     more = view.append(sized("b", 5))
@@ -159,7 +155,7 @@ def test_another_model_knows_nothing_and_the_first_still_remembers() -> None:
     assert (back.usage.cache_read, back.causes) == (510, {"model_switch": 5, "append": 3})
 
 
-def test_a_model_under_another_policy_has_a_line_of_its_own() -> None:
+def test_a_model_under_another_policy_has_a_line_of_its_own():
     meter, view = Meter(), View().append(sized("a", 9000))
     for name, read in [("claude-sonnet-4-5", 10080), ("claude-sonnet-4-5@none", 0)]:
         model = find_model(name)
@@ -167,7 +163,7 @@ def test_a_model_under_another_policy_has_a_line_of_its_own() -> None:
         assert send(meter, model, view, 1, "append").usage.cache_read == read
 
 
-def test_a_model_without_a_policy_cannot_be_billed() -> None:
+def test_a_model_without_a_policy_cannot_be_billed():
     with pytest.raises(ModelError, match="gpt-5@none"):
         Meter().tokens(replace(find_model("gpt-5"), policy=None), SYSTEM)
 
@@ -175,21 +171,21 @@ def test_a_model_without_a_policy_cannot_be_billed() -> None:
 # Side calls
 
 
-def test_a_side_call_that_rides_on_the_live_prompt_reads_it() -> None:
+def test_a_side_call_that_rides_on_the_live_prompt_reads_it():
     meter, view = Meter(), SYSTEM.append(sized("old", 4000))
     send(meter, TOY, view, 0, "cold_start")
     bill = meter.side(TOY, view.append(sized("ask", 20)), 1, "", "compaction_call")
     assert (bill.usage.cache_read, bill.causes) == (4500, {"compaction_call": 20})
 
 
-def test_a_fresh_side_call_pays_for_everything() -> None:
+def test_a_fresh_side_call_pays_for_everything():
     meter = Meter()
     send(meter, TOY, SYSTEM.append(sized("old", 4000)), 0, "cold_start")
     bill = meter.side(TOY, View().append(sized("old", 4000, 20)), 1, "1h", "compaction_call")
     assert (bill.usage.cache_write_1h, bill.causes) == (4020, {"compaction_call": 4020})
 
 
-def test_a_side_call_without_marks_writes_nothing_where_marks_are_needed() -> None:
+def test_a_side_call_without_marks_writes_nothing_where_marks_are_needed():
     meter, view = Meter(), View().append(sized("old", 4000, 20))
     bill = meter.side(TOY, view, 0, "", "compaction_call", marked=False)
     assert (bill.usage.uncached, bill.causes) == (4020, {"compaction_call": 4020})
@@ -198,13 +194,13 @@ def test_a_side_call_without_marks_writes_nothing_where_marks_are_needed() -> No
     assert meter.side(automatic, view, 1, "", "compaction_call").usage.cache_read > 3000
 
 
-def test_a_side_call_read_whole_has_no_cause() -> None:
+def test_a_side_call_read_whole_has_no_cause():
     meter = Meter()
     send(meter, TOY, SYSTEM, 0, "cold_start")
     assert meter.side(TOY, SYSTEM, 1, "", "extra_turn").causes == {}
 
 
-def test_a_side_call_does_not_disturb_what_is_known_of_the_main_prompt() -> None:
+def test_a_side_call_does_not_disturb_what_is_known_of_the_main_prompt():
     meter, view = Meter(), SYSTEM.append(sized("old", 4000))
     send(meter, TOY, view, 0, "cold_start")
     meter.side(TOY, View().append(sized("ask", 20)), 1, "", "compaction_call")
@@ -212,7 +208,7 @@ def test_a_side_call_does_not_disturb_what_is_known_of_the_main_prompt() -> None
     assert bill.causes == {"ttl_expired": 4500, "append": 7}
 
 
-def test_a_side_call_keeps_the_live_prompt_alive() -> None:
+def test_a_side_call_keeps_the_live_prompt_alive():
     meter, view = Meter(), SYSTEM.append(sized("old", 4000))
     send(meter, TOY, view, 0, "cold_start")
     meter.side(TOY, view.append(sized("ask", 20)), 250, "", "compaction_call")

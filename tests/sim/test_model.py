@@ -1,7 +1,5 @@
 """Models by name."""
 
-from __future__ import annotations
-
 import pickle
 import re
 from collections import Counter
@@ -45,11 +43,11 @@ MINIMA = {
 
 
 @pytest.mark.parametrize(("minimum", "name"), [(n, name) for n in MINIMA for name in MINIMA[n]])
-def test_the_shortest_prefix_that_is_stored_differs_by_model(minimum: int, name: str) -> None:
+def test_the_shortest_prefix_that_is_stored_differs_by_model(minimum, name):
     assert find_model(f"claude-{name}").policy == Anthropic(minimum=minimum)
 
 
-def test_every_model_of_the_catalogue_is_whole() -> None:
+def test_every_model_of_the_catalogue_is_whole():
     for name, model in catalogue().items():
         assert model.name == name
         assert model.window >= 128_000, name
@@ -60,7 +58,7 @@ def test_every_model_of_the_catalogue_is_whole() -> None:
         assert re.fullmatch(r"2026-\d\d-\d\d", model.asof), name
 
 
-def test_the_catalogue_covers_the_providers() -> None:
+def test_the_catalogue_covers_the_providers():
     providers = Counter(model.provider for model in catalogue().values())
     assert providers.total() >= 35
     assert {*providers} == {
@@ -77,7 +75,7 @@ def test_the_catalogue_covers_the_providers() -> None:
     }
 
 
-def test_windows_are_those_of_the_price_list() -> None:
+def test_windows_are_those_of_the_price_list():
     """Two are narrower on purpose: models.toml says why."""
     snapshot = get_snapshot()
     for name, model in catalogue().items():
@@ -88,7 +86,7 @@ def test_windows_are_those_of_the_price_list() -> None:
             assert told in (None, 1_000_000 if on_purpose else model.window), name
 
 
-def test_all_but_one_have_prices() -> None:
+def test_all_but_one_have_prices():
     unpriced = []
     for name, model in catalogue().items():
         try:
@@ -126,14 +124,12 @@ def dollars(name: str, day: str, prompt: int) -> tuple[float, ...]:
         ("gpt-5.6-sol", "2026-11-27", 9, (4, 0.4, 20)),
     ],
 )
-def test_models_of_november_2026_cost_what_their_sources_say(
-    name: str, day: str, prompt: int, wanted: tuple[float, ...]
-) -> None:
+def test_models_of_november_2026_cost_what_their_sources_say(name, day, prompt, wanted):
     assert dollars(name, day, prompt) == wanted
     assert not find_model(name).inferred
 
 
-def test_what_was_not_read_at_its_source_says_so() -> None:
+def test_what_was_not_read_at_its_source_says_so():
     by_hand = {name: model.prices for name, model in catalogue().items() if model.prices}
     assert {name for name, prices in by_hand.items() if "second-hand" in prices.source} == {
         "gpt-6-2-astra", "gemini-4-carbon", "gemini-4-neon", "gemini-4-hydrogen",
@@ -141,14 +137,14 @@ def test_what_was_not_read_at_its_source_says_so() -> None:
     assert all(prices.asof and prices.source for prices in by_hand.values())
 
 
-def test_the_windows_that_codex_gives_are_those_in_its_package() -> None:
+def test_the_windows_that_codex_gives_are_those_in_its_package():
     """Of npm @openai/codex 0.171.0; the others are not in it any more."""
     larger = {name for name, model in catalogue().items() if model.client_window == 500_000}
     assert larger == {"gpt-6-1-sol", "gpt-6-1-terra", "gpt-6-2-sol"}
     assert find_model("gpt-6.2-astra").client_window == find_model("gpt-5").client_window == 272_000
 
 
-def test_what_the_price_list_has_besides_is_named() -> None:
+def test_what_the_price_list_has_besides_is_named():
     """By a look through the list itself."""
     prices = {model.price for model in catalogue().values()}
     found = {each.price for each in built_in().lacking()}
@@ -171,7 +167,7 @@ def test_what_the_price_list_has_besides_is_named() -> None:
         (False, ["gpt-4o", "gpt-4.1"]),
     ],
 )
-def test_some_models_drop_the_thinking_of_earlier_turns(strips: bool, names: list[str]) -> None:
+def test_some_models_drop_the_thinking_of_earlier_turns(strips, names):
     assert [find_model(name).strips_thinking for name in names] == [strips] * len(names)
 
 
@@ -179,18 +175,18 @@ def test_some_models_drop_the_thinking_of_earlier_turns(strips: bool, names: lis
     "written",
     ["claude-opus-4-5", "claude-opus-4.5", "claude-opus-4-5-20251101", "claude-opus-4-5-latest"],
 )
-def test_a_model_has_many_spellings(written: str) -> None:
+def test_a_model_has_many_spellings(written):
     assert find_model(written) is catalogue()["claude-opus-4-5"]
 
 
-def test_a_model_can_be_put_under_another_policy() -> None:
+def test_a_model_can_be_put_under_another_policy():
     for written in ("claude-opus-4-5@none", "claude-opus-4.5-20251101@none"):
         model = find_model(written)
         assert (model.name, model.policy) == ("claude-opus-4-5@none", NoCache())
     assert model.price == find_model("claude-opus-4-5").price
 
 
-def test_a_models_own_policy_keeps_its_figures() -> None:
+def test_a_models_own_policy_keeps_its_figures():
     own, named = find_model("claude-opus-4-5"), find_model("claude-opus-4-5@anthropic")
     assert named.policy == own.policy
 
@@ -216,14 +212,14 @@ def test_a_models_own_policy_keeps_its_figures() -> None:
         ("claude-opus-4-5-2025", "unknown model 'claude-opus-4-5-2025'; did you mean"),
     ],
 )
-def test_an_unknown_name_is_told_with_the_nearest(written: str, told: str) -> None:
+def test_an_unknown_name_is_told_with_the_nearest(written, told):
     with pytest.raises(ModelError) as caught:
         find_model(written)
     assert told in str(caught.value)
 
 
 @pytest.mark.parametrize("written", ["gpt-5.3-codex-sparkle", "gpt-5x", "claude-sonet-4-5", "zzz"])
-def test_what_is_named_instead_can_be_replayed_at_once(written: str) -> None:
+def test_what_is_named_instead_can_be_replayed_at_once(written):
     """A recording may hold any name, and nobody wants to be told one that fails next."""
     with pytest.raises(ModelError) as caught:
         find_model(written)
@@ -234,14 +230,14 @@ def test_what_is_named_instead_can_be_replayed_at_once(written: str) -> None:
         replayable(find_model(name))
 
 
-def test_a_window_can_only_be_narrowed() -> None:
+def test_a_window_can_only_be_narrowed():
     model = find_model("claude-opus-4-5")
     assert model.narrowed(1000).window == 1000
     assert model.narrowed(10**9).window == model.window == 200_000
     assert model.narrowed(None) is model
 
 
-def test_a_model_without_a_policy_says_what_to_use_instead() -> None:
+def test_a_model_without_a_policy_says_what_to_use_instead():
     row = {"window": 8000, "cache": "", "prices": {"input": 1, "output": 2}}
     mine = Catalogue.of({"models": {"mine": row}})
     assert refusal(ModelError, lambda: replayable(mine.find("mine"))) == snapshot("""\
@@ -251,7 +247,7 @@ or --model mine@none for no cache at all\
     assert replayable(mine.find("mine@none"))[1] == NoCache()
 
 
-def test_prices_can_be_multiplied_by_name() -> None:
+def test_prices_can_be_multiplied_by_name():
     plain = find_model("claude-opus-4.8")
     assert (plain.chosen, plain.multiplier) == ((), 1)
     for written in ("claude-opus-4-8+us+batch", "claude-opus-4.8+batch+us+us"):
@@ -274,22 +270,20 @@ def test_prices_can_be_multiplied_by_name() -> None:
         ("priority", 2.0, ["gpt-5", "gpt-5.6-sol"], ["claude-opus-5"]),
     ],
 )
-def test_which_models_have_which_multiplier(
-    multiplier: str, factor: float, have: list[str], lack: list[str]
-) -> None:
+def test_which_models_have_which_multiplier(multiplier, factor, have, lack):
     assert [find_model(f"{name}+{multiplier}").multiplier for name in have] == [factor] * len(have)
     for name in lack:
         with pytest.raises(ModelError, match="unknown multiplier"):
             find_model(f"{name}+{multiplier}")
 
 
-def test_models_travel_to_workers() -> None:
+def test_models_travel_to_workers():
     for name in ("claude-opus-4-5+batch", "self-hosted-8b", "qwen3-8-max@none"):
         model = find_model(name)
         assert pickle.loads(pickle.dumps(model)) == model
         assert hash(model) == hash(find_model(name))
 
 
-def test_a_model_that_is_not_known_counts_as_o200k_does() -> None:
+def test_a_model_that_is_not_known_counts_as_o200k_does():
     assert tokenizer_of("some-model") == tokenizer_of("") == Tokenizer("o200k_base", 1.0)
     assert tokenizer_of("claude-sonnet-5-20260601") == catalogue()["claude-sonnet-5"].tokenizer

@@ -1,7 +1,5 @@
 """A user's own models, in a file."""
 
-from __future__ import annotations
-
 import pickle
 from datetime import UTC, datetime
 from pathlib import Path
@@ -59,7 +57,7 @@ def own(tmp_path: Path) -> Catalogue:
     return Catalogue.load(file)
 
 
-def test_a_file_describes_a_model_whole(own: Catalogue) -> None:
+def test_a_file_describes_a_model_whole(own):
     model = own.find("acme.large-20260101")
     assert model.name == "acme.large-20260101"
     assert (model.provider, model.source, model.asof) == ("acme", "our contract", "2026-11-01")
@@ -70,7 +68,7 @@ def test_a_file_describes_a_model_whole(own: Catalogue) -> None:
     assert model.strips_thinking
 
 
-def test_prices_by_hand_have_tiers_and_storage(own: Catalogue) -> None:
+def test_prices_by_hand_have_tiers_and_storage(own):
     prices = prices_of(own.find("acme.large-20260101"))
 
     def dollars(prompt: int, **usage: int) -> float:
@@ -87,14 +85,14 @@ def test_prices_by_hand_have_tiers_and_storage(own: Catalogue) -> None:
     assert fast.cost(Usage(output=1_000_000)) == pytest.approx(15)
 
 
-def test_what_has_no_price_of_its_own_costs_what_it_came_from() -> None:
+def test_what_has_no_price_of_its_own_costs_what_it_came_from():
     row = {"window": 1, "cache": "none", "prices": {"input": 4, "output": 0}}
     rates = prices_of(Catalogue.of({"models": {"bare": row}}).find("bare")).rates(0, 0)
     usage = Usage(1_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000, 1_000_000)
     assert rates.cost(usage) == 16
 
 
-def test_own_models_win_and_the_others_stay(own: Catalogue) -> None:
+def test_own_models_win_and_the_others_stay(own):
     mine, theirs = own.find("claude-opus-5"), find_model("claude-opus-5")
     assert (mine.window, mine.policy) == (9_000, NoCache())
     assert theirs.window == 1_000_000
@@ -103,7 +101,7 @@ def test_own_models_win_and_the_others_stay(own: Catalogue) -> None:
     assert own.find("claude-opus-5@anthropic").policy == Anthropic()
 
 
-def test_own_servers_are_paid_by_their_time(own: Catalogue) -> None:
+def test_own_servers_are_paid_by_their_time(own):
     model = own.find("house")
     assert model.policy == Paged(capacity=50_000)
     usage = Usage(uncached=20_000, output=100)
@@ -111,7 +109,7 @@ def test_own_servers_are_paid_by_their_time(own: Catalogue) -> None:
     assert cost == pytest.approx(PRESETS["8b"].cost(usage) / 2)
 
 
-def test_a_catalogue_travels_and_is_told_apart_by_its_digest(own: Catalogue) -> None:
+def test_a_catalogue_travels_and_is_told_apart_by_its_digest(own):
     again = pickle.loads(pickle.dumps(own))
     assert again == own
     assert again.digest == own.digest != ""
@@ -128,9 +126,7 @@ GIVEN = st.dictionaries(st.sampled_from(CLASSES), PRICE)
 
 
 @given(GIVEN, st.dictionaries(st.integers(1, 20), GIVEN, max_size=4), st.integers(0, 25))
-def test_tiers_by_hand_cost_what_a_look_through_them_says(
-    base: dict[str, float], tiers: dict[int, dict[str, float]], prompt: int
-) -> None:
+def test_tiers_by_hand_cost_what_a_look_through_them_says(base, tiers, prompt):
     """The largest threshold that is passed says what it says; the rest is as below all of them."""
     base = {"input": 3.0, "output": 15.0, **base}
     listed = [{"above": above, **own} for above, own in tiers.items()]
@@ -148,9 +144,7 @@ def test_tiers_by_hand_cost_what_a_look_through_them_says(
 
 
 @given(st.dictionaries(st.integers(1, 20), st.integers(1, 9), max_size=5), st.integers(1, 22))
-def test_prices_that_end_on_a_day_are_those_of_the_first_day_that_is_not_over(
-    ends: dict[int, int], day: int
-) -> None:
+def test_prices_that_end_on_a_day_are_those_of_the_first_day_that_is_not_over(ends, day):
     """By a look through all of them, in any order; the day itself is within."""
     tables = [{"input": 99, "output": 0}]
     tables += [{"input": n, "output": 0, "until": f"2026-12-{end:02}"} for end, n in ends.items()]
@@ -266,7 +260,7 @@ MODEL = 'models.m = { window = 10, cache = "none"'
         ("providers.p.tokens = 1", "providers.p: unknown key 'tokens'; known: asof"),
     ],
 )  # fmt: skip
-def test_a_fault_is_told_with_file_and_key(text: str, told: str, tmp_path: Path) -> None:
+def test_a_fault_is_told_with_file_and_key(text, told, tmp_path):
     file = tmp_path / "own.toml"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(InputError) as caught:
@@ -275,14 +269,14 @@ def test_a_fault_is_told_with_file_and_key(text: str, told: str, tmp_path: Path)
     assert told in str(caught.value)
 
 
-def test_a_model_is_not_taken_for_a_file_of_models() -> None:
+def test_a_model_is_not_taken_for_a_file_of_models():
     assert refusal(InputError, lambda: Catalogue.load("gpt-5-mini@none")) == snapshot("""\
 gpt-5-mini@none: no file of models: No such file or directory; the model of this name is
 --model\
 """)
 
 
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_not_there_is_told(tmp_path):
     for path in (tmp_path / "none.toml", tmp_path):
         with pytest.raises(InputError, match="no file of models"):
             Catalogue.load(path)

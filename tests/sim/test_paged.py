@@ -1,7 +1,5 @@
 """A paged cache: it agrees with a dictionary of 16-token pages, and several sessions share it."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from dataclasses import dataclass, field
 
@@ -74,9 +72,7 @@ def changed(view: View, past: list[View], deed: str, id: str, sizes: list[int]) 
 
 @given(st.sampled_from(CAPACITIES), st.lists(STEP, max_size=20))
 @settings(max_examples=200)
-def test_it_agrees_with_a_dictionary_of_pages_however_many_sessions_share_it(
-    capacity: int, steps: list[tuple[int, str, str, list[int], object]]
-) -> None:
+def test_it_agrees_with_a_dictionary_of_pages_however_many_sessions_share_it(capacity, steps):
     cache, naive = Paged(capacity).open(), ReferencePages(capacity)
     clients, past = [Client(cache) for _ in range(3)], [[View()] for _ in range(3)]
     for lane, deed, id, sizes, under in steps:
@@ -90,9 +86,7 @@ def test_it_agrees_with_a_dictionary_of_pages_however_many_sessions_share_it(
 
 
 @given(st.sampled_from(CAPACITIES), st.lists(STEP, max_size=15))
-def test_more_room_never_reads_less(
-    capacity: int, steps: list[tuple[int, str, str, list[int], object]]
-) -> None:
+def test_more_room_never_reads_less(capacity, steps):
     """A request's deepest pages go first, so the least recently used are a part of those."""
     small, large = Client(Paged(capacity).open()), Client(Paged(2 * capacity + 16).open())
     past = [View()]
@@ -107,7 +101,7 @@ def test_more_room_never_reads_less(
 SYSTEM = View().append(sized("system", 1600))
 
 
-def test_only_full_pages_are_read_and_the_last_token_never() -> None:
+def test_only_full_pages_are_read_and_the_last_token_never():
     client = Client(Paged().open())
     for size, read in [(15, 0), (16, 0), (17, 16), (32, 16), (33, 32)]:
         view = View().append(sized(f"m{size}", size))
@@ -115,7 +109,7 @@ def test_only_full_pages_are_read_and_the_last_token_never() -> None:
         assert client.send(Request(view)) == Lookup(read, missed=(("grid", size),))
 
 
-def test_sessions_that_take_turns_share_what_they_begin_with() -> None:
+def test_sessions_that_take_turns_share_what_they_begin_with():
     cache = Paged().open()
     one, other = Client(cache), Client(cache)
     assert one.send(Request(SYSTEM.append(sized("a", 160)))).read == 0
@@ -123,7 +117,7 @@ def test_sessions_that_take_turns_share_what_they_begin_with() -> None:
     assert one.send(Request(SYSTEM.append(sized("a", 160), sized("c", 1)))).read == 1760
 
 
-def test_a_page_over_the_end_of_what_is_shared_is_not_shared() -> None:
+def test_a_page_over_the_end_of_what_is_shared_is_not_shared():
     cache = Paged().open()
     one, other = Client(cache), Client(cache)
     system = View().append(sized("system", 1610))
@@ -132,7 +126,7 @@ def test_a_page_over_the_end_of_what_is_shared_is_not_shared() -> None:
     assert lookup == Lookup(1600, missed=(("grid", 1610),))
 
 
-def test_what_another_session_drove_out_is_gone_from_its_end() -> None:
+def test_what_another_session_drove_out_is_gone_from_its_end():
     cache = Paged(capacity=3200).open()
     one, other = Client(cache), Client(cache)
     long, short = SYSTEM.append(sized("a", 1600)), View().append(sized("b", 80))
@@ -142,7 +136,7 @@ def test_what_another_session_drove_out_is_gone_from_its_end() -> None:
     assert lookup == Lookup(3120, missed=(("eviction", 3200),))
 
 
-def test_who_waits_loses_nothing_and_who_is_crowded_out_loses_all() -> None:
+def test_who_waits_loses_nothing_and_who_is_crowded_out_loses_all():
     cache = Paged(capacity=1600).open()
     one, other = Client(cache), Client(cache)
     one.send(Request(SYSTEM))
@@ -151,14 +145,14 @@ def test_who_waits_loses_nothing_and_who_is_crowded_out_loses_all() -> None:
     assert one.send(Request(SYSTEM)) == Lookup(missed=(("eviction", 1584), ("grid", 1600)))
 
 
-def test_a_prompt_larger_than_the_cache_keeps_its_first_pages() -> None:
+def test_a_prompt_larger_than_the_cache_keeps_its_first_pages():
     client, view = Client(Paged(capacity=800).open()), SYSTEM.append(sized("a", 1600))
     client.send(Request(view))
     lookup = client.send(Request(view.append(sized("b", 16))))
     assert lookup == Lookup(800, missed=(("eviction", 3200),))
 
 
-def test_a_prompt_whose_answer_has_not_begun_is_not_read() -> None:
+def test_a_prompt_whose_answer_has_not_begun_is_not_read():
     client = Client(Paged().open())
     client.send(Request(SYSTEM, latency=5.0))
     cold = client.send(Request(SYSTEM, after=1.0, latency=1.0))

@@ -3,8 +3,6 @@
 All of them are drawn here, so that nobody who looks for secrets finds any in this file.
 """
 
-from __future__ import annotations
-
 import base64
 import random
 import string
@@ -129,7 +127,7 @@ PLANTED: dict[str, tuple[str, str]] = {
 
 
 @pytest.mark.parametrize("name", PLANTED)
-def test_a_planted_secret_is_hidden_and_nothing_else(name: str) -> None:
+def test_a_planted_secret_is_hidden_and_nothing_else(name):
     text, secret = PLANTED[name]
     before, after = text.format("\0").split("\0")
     shown = Redactor().text(text.format(secret))
@@ -156,7 +154,7 @@ FIXED += ["digitalocean personal", "aws id"]
 
 @pytest.mark.parametrize("way", BREAKS)
 @pytest.mark.parametrize("name", FIXED)
-def test_a_token_of_fixed_length_is_known_over_the_end_of_a_line(name: str, way: str) -> None:
+def test_a_token_of_fixed_length_is_known_over_the_end_of_a_line(name, way):
     token = WHOLE[name]
     for at in (len(token) - 5, len(token) * 3 // 4):
         shown = Redactor().text(BREAKS[way](token[:at], token[at:]))
@@ -166,7 +164,7 @@ def test_a_token_of_fixed_length_is_known_over_the_end_of_a_line(name: str, way:
 
 @pytest.mark.parametrize("way", sorted({*BREAKS} - {"line"}))
 @pytest.mark.parametrize("name", ["anthropic", "google refresh", "json web token", "vault batch"])
-def test_of_a_token_of_any_length_the_rest_fills_the_next_line(name: str, way: str) -> None:
+def test_of_a_token_of_any_length_the_rest_fills_the_next_line(name, way):
     token = WHOLE[name]
     shown = Redactor().text(BREAKS[way](token[:70], token[70:]))
     assert token[:70] not in shown
@@ -174,13 +172,13 @@ def test_of_a_token_of_any_length_the_rest_fills_the_next_line(name: str, way: s
 
 
 @pytest.mark.parametrize("name", PREFIXED)
-def test_what_stands_in_the_middle_of_a_longer_word_is_no_token(name: str) -> None:
+def test_what_stands_in_the_middle_of_a_longer_word_is_no_token(name):
     text = f"x{PREFIXED[name]} x_{PREFIXED[name]}"
     assert Redactor().text(text) == text
 
 
 @pytest.mark.parametrize("name", PIECES)
-def test_what_is_too_short_or_of_other_letters_is_no_token(name: str) -> None:
+def test_what_is_too_short_or_of_other_letters_is_no_token(name):
     prefix, body = PIECES[name]
     for text in (prefix, prefix + body[:18], f"{prefix}!{body}", f"{prefix} {body}"):
         assert Redactor().text(text) == text
@@ -226,7 +224,7 @@ INNOCENT = {
 
 
 @pytest.mark.parametrize("name", INNOCENT)
-def test_what_only_looks_like_a_secret_is_left_alone(name: str) -> None:
+def test_what_only_looks_like_a_secret_is_left_alone(name):
     assert Redactor().text(INNOCENT[name]) == INNOCENT[name]
 
 
@@ -248,18 +246,18 @@ VISIBLE = {
 
 
 @pytest.mark.parametrize("name", VISIBLE)
-def test_what_stays_visible_is_what_the_docs_say(name: str) -> None:
+def test_what_stays_visible_is_what_the_docs_say(name):
     assert Redactor().text(VISIBLE[name]) == VISIBLE[name]
 
 
-def test_beside_the_id_of_a_key_of_aws_only_what_looks_like_its_secret_is_hidden() -> None:
+def test_beside_the_id_of_a_key_of_aws_only_what_looks_like_its_secret_is_hidden():
     known, digest = KNOWN["aws id"], drawn(40, HEX)
     path = "src/components/ComponentOne1/SomeLongNam"
     text = f"{digest} {{}} {path} {drawn(41, BASE64)}\n\n\n\n\n{SECRET}"
     assert Redactor().text(text.format(known)) == text.format("[redacted AWS Access Key 1]")
 
 
-def test_after_a_token_of_any_length_another_line_is_left_alone() -> None:
+def test_after_a_token_of_any_length_another_line_is_left_alone():
     token = KNOWN["anthropic"]
     for line in (
         drawn(40, HEX),
@@ -271,14 +269,14 @@ def test_after_a_token_of_any_length_another_line_is_left_alone() -> None:
         assert shown == f"[redacted OpenAI Token 1]\n{line}"
 
 
-def test_a_number_of_a_card_is_known_again_without_its_word() -> None:
+def test_a_number_of_a_card_is_known_again_without_its_word():
     redactor = Redactor()
     redactor.learn(f"Visa {VISA}, or as JSON")
     assert redactor.text(f"order {VISA}, {PLAIN}") == f"order [redacted Card Number 1], {PLAIN}"
 
 
 @given(st.text("0123456789 -", max_size=60))
-def test_of_a_number_of_a_card_nothing_but_its_own_digits_is_hidden(text: str) -> None:
+def test_of_a_number_of_a_card_nothing_but_its_own_digits_is_hidden(text):
     number = grouped(VISA, (4, 4, 4, 4), "-")
     shown = Redactor().text(f"{text}; {number}; {text}")
     assert number not in shown
@@ -304,6 +302,6 @@ UNITS += [f"{KNOWN['aws id']} ", "gh" + "p_abcd\n", "card ", "s" + "k-" + "a1B2"
 
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("size", [20_000, pytest.param(1_000_000, marks=pytest.mark.slow)])
-def test_a_hostile_line_is_read_once(unit: str, size: int) -> None:
+def test_a_hostile_line_is_read_once(unit, size):
     line = (unit * (size // len(unit) + 1))[:size]
     assert "ann@example.org" not in Redactor().text(f"{line} ann@example.org")

@@ -1,7 +1,5 @@
 """What holds for every cache policy, over sessions that are drawn."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -23,7 +21,6 @@ from compactlab.sim.cache import (
 )
 from compactlab.sim.cache.causes import CAUSES
 from compactlab.sim.cache.prefixes import Automatic
-from compactlab.sim.core.view import View
 from tests.sim.drawn import QUICK, Client, Request, billed, growing, model_under, requests
 from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
 from tests.sim.reference_prefixes import agree
@@ -66,17 +63,13 @@ def all_but(*names: str) -> pytest.MarkDecorator:
 
 @pytest.mark.parametrize("drawn", AUTOMATIC.values(), ids=AUTOMATIC)
 @given(data=st.data(), session=requests())
-def test_where_any_prefix_is_found_it_agrees_with_a_naive_cache_at_every_call(
-    drawn: st.SearchStrategy[CachePolicy], data: st.DataObject, session: list[Request]
-) -> None:
+def test_where_any_prefix_is_found_it_agrees_with_a_naive_cache_at_every_call(drawn, data, session):
     agree(data.draw(drawn), session)  # type: ignore[arg-type]
 
 
 @each_policy
 @given(data=st.data(), session=requests())
-def test_every_token_is_read_or_has_a_cause(
-    drawn: st.SearchStrategy[CachePolicy], data: st.DataObject, session: list[Request]
-) -> None:
+def test_every_token_is_read_or_has_a_cause(drawn, data, session):
     policy = data.draw(drawn)
     bills = billed(model_under(policy), session)
     assert bills == billed(model_under(policy), session)
@@ -90,9 +83,7 @@ def test_every_token_is_read_or_has_a_cause(
 
 @all_but("deepseek")  # which stores an answer before it is sent back
 @given(data=st.data(), session=requests())
-def test_what_is_read_is_a_prefix_of_something_sent_before(
-    drawn: st.SearchStrategy[CachePolicy], data: st.DataObject, session: list[Request]
-) -> None:
+def test_what_is_read_is_a_prefix_of_something_sent_before(drawn, data, session):
     bills = billed(model_under(data.draw(drawn)), session)
     for index, (request, bill) in enumerate(zip(session, bills, strict=True)):
         mine = blocks_of(request.view)
@@ -103,9 +94,7 @@ def test_what_is_read_is_a_prefix_of_something_sent_before(
 
 @all_but("anthropic", "none")  # which miss several ends in the same place
 @given(data=st.data(), session=requests())
-def test_causes_ascend_beyond_what_was_read(
-    drawn: st.SearchStrategy[CachePolicy], data: st.DataObject, session: list[Request]
-) -> None:
+def test_causes_ascend_beyond_what_was_read(drawn, data, session):
     client = Client(data.draw(drawn).open())
     for request in session:
         told = client.send(request)
@@ -119,12 +108,7 @@ def test_causes_ascend_beyond_what_was_read(
     grown=growing(most_blocks=6),
     gaps=st.lists(st.sampled_from([1.0, 300.0, 1801.0, 3601.0]), min_size=12, max_size=12),
 )
-def test_of_what_only_grows_nothing_is_unexplained(
-    drawn: st.SearchStrategy[CachePolicy],
-    data: st.DataObject,
-    grown: list[View],
-    gaps: list[float],
-) -> None:
+def test_of_what_only_grows_nothing_is_unexplained(drawn, data, grown, gaps):
     session = [Request(view, gap) for view, gap in zip(grown, gaps, strict=False)]
     bills = billed(model_under(data.draw(drawn)), session)
     assert not any("unexplained" in bill.causes for bill in bills)
@@ -155,9 +139,7 @@ def test_of_what_only_grows_nothing_is_unexplained(
         ),
     ],
 )
-def test_each_says_its_figures_and_how_long_prefixes_live(
-    name: str, spec: str, life: float
-) -> None:
+def test_each_says_its_figures_and_how_long_prefixes_live(name, spec, life):
     policy = POLICIES.find(name)()
     assert (policy.spec, policy.loss) == (spec, 0)
     assert policy.lifetime("1h") == life
@@ -187,11 +169,11 @@ def test_each_says_its_figures_and_how_long_prefixes_live(
         (Paged, {"capacity": -1}),
     ],
 )
-def test_what_cannot_be_is_refused(policy: type[CachePolicy], figures: dict[str, object]) -> None:
+def test_what_cannot_be_is_refused(policy, figures):
     with pytest.raises(ValueError, match=rf"{next(iter(figures))}|mark|negative|share|interval"):
         policy(**figures)
 
 
-def test_less_room_is_kept_where_nothing_expires() -> None:
+def test_less_room_is_kept_where_nothing_expires():
     assert Paged().lifetime() == math.inf
     assert Paged(capacity=1000).shortened(0.8) == Paged(capacity=800)

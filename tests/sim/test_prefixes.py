@@ -1,7 +1,5 @@
 """The tree of prompts: it agrees with a list of all prefixes, and touches only what changed."""
 
-from __future__ import annotations
-
 from unittest import mock
 
 import pytest
@@ -32,14 +30,12 @@ START = View().append(sized("start", 1000))
 
 @given(ANY, requests())
 @settings(max_examples=150)
-def test_it_agrees_with_a_naive_cache_at_every_call(
-    policy: Automatic, session: list[Request]
-) -> None:
+def test_it_agrees_with_a_naive_cache_at_every_call(policy, session):
     agree(policy, session)
 
 
 @given(ANY, requests(20))
-def test_what_it_has_forgotten_changes_no_read(policy: Automatic, session: list[Request]) -> None:
+def test_what_it_has_forgotten_changes_no_read(policy, session):
     """The memory of what is gone is for causes only, and never says more than was sent."""
     held, naive = Prefixes(idle=policy.idle), ReferencePrefixes(policy.idle)
     prompt, now = Prompt(QUICK), 0.0
@@ -60,9 +56,7 @@ def test_what_it_has_forgotten_changes_no_read(policy: Automatic, session: list[
 
 @pytest.mark.parametrize("policy", EASY)
 @given(session=requests())
-def test_a_prompt_sent_twice_at_once_is_read_but_for_its_last_step(
-    policy: CachePolicy, session: list[Request]
-) -> None:
+def test_a_prompt_sent_twice_at_once_is_read_but_for_its_last_step(policy, session):
     client, step = Client(policy.open()), {OpenaiGrid: 128, Xai: 128, Gemini: 1, Paged: 16}
     for request in session:
         client.send(Request(request.view, request.after))
@@ -74,9 +68,7 @@ def test_a_prompt_sent_twice_at_once_is_read_but_for_its_last_step(
 
 @pytest.mark.parametrize("policy", EASY)
 @given(grown=growing())
-def test_a_session_that_only_grows_reads_more_at_every_call(
-    policy: CachePolicy, grown: list[View]
-) -> None:
+def test_a_session_that_only_grows_reads_more_at_every_call(policy, grown):
     client = Client(policy.open())
     reads = [client.send(Request(view)).read for view in grown]
     assert reads == sorted(reads)
@@ -84,9 +76,7 @@ def test_a_session_that_only_grows_reads_more_at_every_call(
 
 @pytest.mark.parametrize("policy", [OpenaiGrid(), Xai(), Gemini(minimum=500), Paged(2000)])
 @given(grown=growing(), gap=st.sampled_from([0.0, 1.0, 700.0, 4000.0]))
-def test_of_what_only_grows_nothing_is_unexplained(
-    policy: CachePolicy, grown: list[View], gap: float
-) -> None:
+def test_of_what_only_grows_nothing_is_unexplained(policy, grown, gap):
     bills = billed(model_under(policy), [Request(view, gap) for view in grown])
     assert not any("unexplained" in bill.causes for bill in bills)
     for bill in bills:
@@ -95,9 +85,7 @@ def test_of_what_only_grows_nothing_is_unexplained(
 
 @pytest.mark.parametrize("policy", EASY)
 @given(mine=requests(5), other=requests(5))
-def test_a_shared_cache_never_reads_less_than_a_private_one(
-    policy: CachePolicy, mine: list[Request], other: list[Request]
-) -> None:
+def test_a_shared_cache_never_reads_less_than_a_private_one(policy, mine, other):
     shared = policy.open()
     client, neighbour, alone = Client(shared), Client(shared), Client(policy.open())
     for request, its in zip(mine, other, strict=False):
@@ -128,7 +116,7 @@ def asked(prefixes: Prefixes, prompt: Prompt, view: View, at: float = 0.0) -> in
     return Spy.asked
 
 
-def test_a_call_costs_the_same_however_long_the_session_is() -> None:
+def test_a_call_costs_the_same_however_long_the_session_is():
     prefixes, prompt, view = Prefixes(), Spy(QUICK), START
     costs = set()
     for call in range(1000):
@@ -137,7 +125,7 @@ def test_a_call_costs_the_same_however_long_the_session_is() -> None:
     assert max(costs) <= 5
 
 
-def test_an_edit_costs_what_follows_it() -> None:
+def test_an_edit_costs_what_follows_it():
     prefixes, prompt = Prefixes(), Spy(QUICK)
     view = START.append(*(sized(f"m{n}", 10) for n in range(1000)))
     asked(prefixes, prompt, view)
@@ -145,7 +133,7 @@ def test_an_edit_costs_what_follows_it() -> None:
     assert asked(prefixes, prompt, edited) <= 30
 
 
-def test_a_prompt_larger_than_the_cache_is_not_stored_over_and_over() -> None:
+def test_a_prompt_larger_than_the_cache_is_not_stored_over_and_over():
     prefixes, prompt = Prefixes(capacity=100, page=16), Spy(QUICK)
     view = View().append(*(sized(f"m{n}", 16) for n in range(1000)))
     asked(prefixes, prompt, view)
@@ -154,7 +142,7 @@ def test_a_prompt_larger_than_the_cache_is_not_stored_over_and_over() -> None:
         assert asked(prefixes, prompt, view) <= 5
 
 
-def test_what_expires_costs_once() -> None:
+def test_what_expires_costs_once():
     prefixes, prompt = Prefixes(idle=10.0), Spy(QUICK)
     view = START.append(*(sized(f"m{n}", 10) for n in range(1000)))
     asked(prefixes, prompt, view)
@@ -163,7 +151,7 @@ def test_what_expires_costs_once() -> None:
 
 
 @given(st.integers(0, 100), st.integers(0, 100), st.integers(0, 100))
-def test_the_largest_number_is_found_from_anywhere(found: int, near: int, most: int) -> None:
+def test_the_largest_number_is_found_from_anywhere(found, near, most):
     found, near = min(found, most), min(near, most)
     assert _most(lambda n: n <= found, near, most) == found
 
@@ -171,7 +159,7 @@ def test_the_largest_number_is_found_from_anywhere(found: int, near: int, most: 
 # What is remembered of what is gone
 
 
-def test_what_went_first_is_forgotten_first_and_the_deepest_before_the_rest() -> None:
+def test_what_went_first_is_forgotten_first_and_the_deepest_before_the_rest():
     prefixes, now = Prefixes(idle=10.0), iter(range(100, 1000, 100))
     two = START.append(sized("b", 20))
     three, other = two.append(sized("c", 30)), View().append(sized("other", 40))

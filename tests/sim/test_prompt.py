@@ -1,7 +1,5 @@
 """A prompt that moves from view to view is the prompt that would be built anew."""
 
-from __future__ import annotations
-
 import itertools
 from typing import ClassVar
 
@@ -32,7 +30,7 @@ def shape(prompt: Prompt) -> tuple[object, ...]:
 
 
 @given(views())
-def test_moving_step_by_step_equals_building_anew(steps: list[View]) -> None:
+def test_moving_step_by_step_equals_building_anew(steps):
     moved = Prompt(QUICK)
     for view in steps:
         moved.move(view)
@@ -40,7 +38,7 @@ def test_moving_step_by_step_equals_building_anew(steps: list[View]) -> None:
 
 
 @given(views())
-def test_totals_add_up_and_messages_start_where_they_start(steps: list[View]) -> None:
+def test_totals_add_up_and_messages_start_where_they_start(steps):
     view = steps[-1]
     prompt, lengths = prompt_of(*steps), [len(m.parts) for m in view.messages]
     assert prompt.totals == list(itertools.accumulate(sizes_of(view, QUICK)))
@@ -50,9 +48,7 @@ def test_totals_add_up_and_messages_start_where_they_start(steps: list[View]) ->
 
 
 @given(st.lists(st.tuples(st.integers(0, 90), st.integers(0, 4), st.integers(0, 4)), max_size=4))
-def test_keys_behind_an_edit_are_those_of_the_prompt_built_anew(
-    edits: list[tuple[int, int, int]],
-) -> None:
+def test_keys_behind_an_edit_are_those_of_the_prompt_built_anew(edits):
     """Long ones are moved, and only the last of them is known before."""
     view = View((text("system"),)).append(*(sized(f"m{n}", *[n] * (n % 3 + 1)) for n in range(90)))
     prompt = prompt_of(view)
@@ -67,9 +63,7 @@ def test_keys_behind_an_edit_are_those_of_the_prompt_built_anew(
 
 
 @given(views(), st.data())
-def test_sent_is_what_is_shared_with_the_prompt_that_was_last_sent(
-    steps: list[View], data: st.DataObject
-) -> None:
+def test_sent_is_what_is_shared_with_the_prompt_that_was_last_sent(steps, data):
     prompt, last = Prompt(QUICK), View()
     for view in steps:
         prompt.move(view)
@@ -81,7 +75,7 @@ def test_sent_is_what_is_shared_with_the_prompt_that_was_last_sent(
             last = view
 
 
-def test_a_prompt_that_was_sent_and_comes_back_has_been_sent() -> None:
+def test_a_prompt_that_was_sent_and_comes_back_has_been_sent():
     view = View((text("", size=500),)).append(sized("a", 10), sized("b", 20))
     prompt = prompt_of(view)
     assert prompt.sent == 0
@@ -91,7 +85,7 @@ def test_a_prompt_that_was_sent_and_comes_back_has_been_sent() -> None:
         assert prompt.sent == sent
 
 
-def test_what_was_sent_before_the_last_time_does_not_count() -> None:
+def test_what_was_sent_before_the_last_time_does_not_count():
     view = View().append(sized("a", 10), sized("b", 20))
     prompt = prompt_of(view)
     for sent in (view, view.with_messages(view.messages[:1])):
@@ -102,7 +96,7 @@ def test_what_was_sent_before_the_last_time_does_not_count() -> None:
 
 
 @given(views())
-def test_keys_are_equal_exactly_as_far_as_the_contents_are(steps: list[View]) -> None:
+def test_keys_are_equal_exactly_as_far_as_the_contents_are(steps):
     prompt = Prompt(QUICK)
     for view, other in itertools.pairwise(steps):
         mine, its = prompt_of(view), prompt_of(other)
@@ -113,14 +107,14 @@ def test_keys_are_equal_exactly_as_far_as_the_contents_are(steps: list[View]) ->
 
 
 @given(MESSAGES)
-def test_messages_of_equal_content_share_the_prefix(message: Message) -> None:
+def test_messages_of_equal_content_share_the_prefix(message):
     prompt = prompt_of(View().append(message))
     prompt.mark_sent()
     prompt.move(View().append(copied(message), sized("b", 1)))
     assert prompt.sent == QUICK.message(message)
 
 
-def test_provenance_and_time_are_not_part_of_what_is_read() -> None:
+def test_provenance_and_time_are_not_part_of_what_is_read():
     part = Part("text", "so far so good", "synthetic", ())
     one, other = (
         View().append(Message("a", "user", (text("so far so good"),))),
@@ -129,7 +123,7 @@ def test_provenance_and_time_are_not_part_of_what_is_read() -> None:
     assert prompt_of(one).keys == prompt_of(other).keys
 
 
-def test_everything_that_is_read_makes_a_difference() -> None:
+def test_everything_that_is_read_makes_a_difference():
     plain = Part("tool_result", "ok", "synthetic", (), "ls", "c1")
     changes: list[dict[str, object]] = [
         {"type": "text"}, {"text": "no"}, {"name": "cat"}, {"call_id": "c2"},
@@ -142,13 +136,13 @@ def test_everything_that_is_read_makes_a_difference() -> None:
     assert len({prompt.keys[0] for prompt in prompts}) == len(prompts) == 9
 
 
-def test_the_order_of_blocks_makes_a_difference_to_all_that_follows() -> None:
+def test_the_order_of_blocks_makes_a_difference_to_all_that_follows():
     one = prompt_of(View().append(sized("a", 1), sized("b", 1), sized("c", 1)))
     other = prompt_of(View().append(sized("b", 1), sized("a", 1), sized("c", 1)))
     assert not set(one.keys) & set(other.keys)
 
 
-def test_what_has_no_text_is_named_by_where_it_comes_from() -> None:
+def test_what_has_no_text_is_named_by_where_it_comes_from():
     here, there = (prompt_of(View().append(sized(id, 40))) for id in ("a", "b"))
     assert here.totals == there.totals
     assert here.keys != there.keys
@@ -158,9 +152,7 @@ def test_what_has_no_text_is_named_by_where_it_comes_from() -> None:
     ("text", "name", "call"),
     [("False\x1ft", "ls", "c"), ("t", "l", "sc\x1fFalse"), ("t", "ls", "c\x1fFals")],
 )
-def test_parts_that_only_look_alike_when_written_in_a_row_are_different(
-    text: str, name: str, call: str
-) -> None:
+def test_parts_that_only_look_alike_when_written_in_a_row_are_different(text, name, call):
     """Whatever separates the fields of a block can occur in a text, too."""
     one = Part("tool_result", "t", "synthetic", (), "ls", "c\x1fFalse")
     other = Part("tool_result", text, "synthetic", (), name, call)
@@ -171,7 +163,7 @@ def test_parts_that_only_look_alike_when_written_in_a_row_are_different(
 # What a client adds to each session
 
 
-def test_the_front_ends_where_the_clients_context_starts() -> None:
+def test_the_front_ends_where_the_clients_context_starts():
     tools, own, more = text("tools"), text("cwd: /", name=CLIENT_CONTEXT), text("date")
     assert prompt_of(View((tools, tools))).front == 2
     assert prompt_of(View((tools, own, more))).front == 1
@@ -179,7 +171,7 @@ def test_the_front_ends_where_the_clients_context_starts() -> None:
     assert prompt_of(View((tools,)), View()).front == 0
 
 
-def test_another_name_is_no_clients_context() -> None:
+def test_another_name_is_no_clients_context():
     assert prompt_of(View((text("tools", name="client"),))).front == 1
 
 
@@ -187,7 +179,7 @@ def test_another_name_is_no_clients_context() -> None:
 
 
 @given(views())
-def test_a_message_ends_with_all_that_came_before_it(steps: list[View]) -> None:
+def test_a_message_ends_with_all_that_came_before_it(steps):
     view, prompt = steps[-1], prompt_of(*steps)
     ends = [*prompt.starts, len(prompt.symbols)]
     end = sum(map(QUICK.part, view.system))
@@ -209,7 +201,7 @@ class Spy(Tokenizer):
         return super().part(part)
 
 
-def test_a_message_is_counted_once_however_often_and_by_whomever_it_is_sent() -> None:
+def test_a_message_is_counted_once_however_often_and_by_whomever_it_is_sent():
     texts = [f"text {call}" for call in range(20)]
     one, other, view = Prompt(Spy()), Prompt(Spy()), View((text("system"),))
     for words in texts:
@@ -220,7 +212,7 @@ def test_a_message_is_counted_once_however_often_and_by_whomever_it_is_sent() ->
     forget_blocks()
 
 
-def test_what_was_forgotten_is_counted_again_and_comes_to_the_same() -> None:
+def test_what_was_forgotten_is_counted_again_and_comes_to_the_same():
     view = View().append(sized("a", 10), Message("b", "user", (text("hello world"),)))
     before = prompt_of(view)
     forget_blocks()
@@ -228,7 +220,7 @@ def test_what_was_forgotten_is_counted_again_and_comes_to_the_same() -> None:
 
 
 @given(MESSAGES)
-def test_the_memory_of_blocks_says_what_the_tokenizer_says(message: Message) -> None:
+def test_the_memory_of_blocks_says_what_the_tokenizer_says(message):
     blocks = memory_of(QUICK)
     for _ in range(2):
         assert blocks.tokens(message) == QUICK.message(message)

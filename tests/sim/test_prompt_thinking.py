@@ -1,7 +1,5 @@
 """A model that drops the thinking of earlier turns is sent what would be built without it."""
 
-from __future__ import annotations
-
 import itertools
 
 from hypothesis import given
@@ -36,9 +34,7 @@ def built_anew(view: View) -> Prompt:
 
 
 @given(views(12), st.booleans())
-def test_moving_step_by_step_equals_taking_the_thinking_out_by_hand(
-    steps: list[View], known: bool
-) -> None:
+def test_moving_step_by_step_equals_taking_the_thinking_out_by_hand(steps, known):
     blocks = Blocks(QUICK)
     if known:  # by another prompt that has come first
         for view in steps:
@@ -51,9 +47,7 @@ def test_moving_step_by_step_equals_taking_the_thinking_out_by_hand(
 
 
 @given(views(12), st.data())
-def test_keys_that_were_asked_for_in_between_change_nothing(
-    steps: list[View], data: st.DataObject
-) -> None:
+def test_keys_that_were_asked_for_in_between_change_nothing(steps, data):
     moved = Prompt(QUICK, strips=True, blocks=Blocks(QUICK))
     for view in steps:
         moved.move(view)
@@ -64,9 +58,7 @@ def test_keys_that_were_asked_for_in_between_change_nothing(
 
 
 @given(views(12), st.data())
-def test_what_was_sent_is_told_from_the_prompt_without_its_thinking(
-    steps: list[View], data: st.DataObject
-) -> None:
+def test_what_was_sent_is_told_from_the_prompt_without_its_thinking(steps, data):
     prompt, last = Prompt(QUICK, strips=True, blocks=Blocks(QUICK)), View()
     for view in steps:
         prompt.move(view)
@@ -81,9 +73,7 @@ def test_what_was_sent_is_told_from_the_prompt_without_its_thinking(
 
 
 @given(views(12))
-def test_stripped_is_the_first_message_that_lost_or_regained_its_thinking(
-    steps: list[View],
-) -> None:
+def test_stripped_is_the_first_message_that_lost_or_regained_its_thinking(steps):
     """Of those that stood in the last prompt, too: what comes without it has not lost it."""
     prompt = Prompt(QUICK, strips=True, blocks=Blocks(QUICK))
     for last, view in itertools.pairwise([View(), *steps]):
@@ -117,7 +107,7 @@ ASK, THINK = said("u1", "text", role="user"), said("a1", "thinking", "text")
 AGAIN, LATER = said("u2", "text", role="user"), said("a2", "thinking", "text")
 
 
-def test_a_new_turn_takes_the_thinking_of_the_last_one() -> None:
+def test_a_new_turn_takes_the_thinking_of_the_last_one():
     prompt, view = Prompt(QUICK, strips=True), View().append(ASK, THINK)
     moves = [
         (view, None),
@@ -132,13 +122,13 @@ def test_a_new_turn_takes_the_thinking_of_the_last_one() -> None:
         assert prompt.stripped == stripped
 
 
-def test_thinking_that_was_never_there_is_not_taken_out() -> None:
+def test_thinking_that_was_never_there_is_not_taken_out():
     prompt, view = Prompt(QUICK, strips=True), View().append(ASK, THINK, AGAIN)
     prompt.move(view)
     assert (prompt.stripped, len(prompt.symbols)) == (None, 3)
 
 
-def test_where_nobody_has_spoken_what_comes_in_front_starts_no_turn() -> None:
+def test_where_nobody_has_spoken_what_comes_in_front_starts_no_turn():
     """A session that was cut in the middle of a turn, with something put before it."""
     blocks = Blocks(QUICK)
     prompt = Prompt(QUICK, strips=True, blocks=blocks)
@@ -151,7 +141,7 @@ def test_where_nobody_has_spoken_what_comes_in_front_starts_no_turn() -> None:
     assert prompt.stripped == 0
 
 
-def test_another_system_prompt_takes_no_thinking_out() -> None:
+def test_another_system_prompt_takes_no_thinking_out():
     prompt, view = Prompt(QUICK, strips=True), View().append(ASK, THINK, AGAIN)
     for moved in (view, view.with_system(text("another"))):
         prompt.move(moved)

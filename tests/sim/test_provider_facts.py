@@ -4,8 +4,6 @@ Other facts stand where they belong: prices in test_pricing.py, other providers 
 policies, what a client may mark in test_marks.py.
 """
 
-from __future__ import annotations
-
 import pytest
 from inline_snapshot import snapshot
 
@@ -35,7 +33,7 @@ def blocks(id: str, count: int) -> Message:
 # The look-back
 
 
-def test_10_blocks_hit_15_hit_35_miss() -> None:
+def test_10_blocks_hit_15_hit_35_miss():
     """The example of the documentation, with one mark that moves."""
     one, ten = client(marks=("last",)), View().append(blocks("ten", 10))
     fifteen = ten.append(blocks("five", 5))
@@ -46,9 +44,7 @@ def test_10_blocks_hit_15_hit_35_miss() -> None:
 
 
 @pytest.mark.parametrize(("runs_are_one", "read"), [(True, 6000), (False, 5000)])
-def test_30_calls_of_tools_and_their_results_are_two_positions(
-    runs_are_one: bool, read: int
-) -> None:
+def test_30_calls_of_tools_and_their_results_are_two_positions(runs_are_one, read):
     """So the course text of 2026-10 has it; counted block by block they are 60."""
     one = client(runs_are_one=runs_are_one)
     one.send(Request(START))
@@ -60,7 +56,7 @@ def test_30_calls_of_tools_and_their_results_are_two_positions(
 # Time
 
 
-def test_a_stream_of_four_minutes_leaves_one() -> None:
+def test_a_stream_of_four_minutes_leaves_one():
     """The clock starts with the request, not with the end of its answer."""
     stream, later = 240.0, START.append(sized("answer", 10))
     for pause, read in [(59.0, 6000), (60.0, 6000), (61.0, 0)]:
@@ -69,28 +65,28 @@ def test_a_stream_of_four_minutes_leaves_one() -> None:
         assert one.send(Request(later, stream + pause)).read == read
 
 
-def test_what_cold_requests_write_at_once_each_of_them_pays() -> None:
+def test_what_cold_requests_write_at_once_each_of_them_pays():
     one = client()
     sent = [one.send(Request(START, latency=2.0)) for _ in range(5)]
     assert [told.write_5m for told in sent] == [6000] * 5
     assert [told.missed for told in sent[1:]] == [(("concurrent_cold", 6000),)] * 4
 
 
-def test_who_waits_for_the_first_answer_to_begin_pays_once() -> None:
+def test_who_waits_for_the_first_answer_to_begin_pays_once():
     one = client()
     first = one.send(Request(START, latency=2.0))
     others = [one.send(Request(START, after, latency=2.0)) for after in (2.0, 0.0, 0.0, 0.0)]
     assert [told.write_5m for told in [first, *others]] == [6000, 0, 0, 0, 0]
 
 
-def test_who_waits_a_little_less_pays_too_and_makes_nobody_else_wait_longer() -> None:
+def test_who_waits_a_little_less_pays_too_and_makes_nobody_else_wait_longer():
     one = client()
     one.send(Request(START, latency=2.0))
     assert one.send(Request(START, 1.9, latency=2.0)).write_5m == 6000
     assert one.send(Request(START, 0.1, latency=2.0)).read == 6000
 
 
-def test_a_request_that_went_elsewhere_pays_and_the_next_finds_both() -> None:
+def test_a_request_that_went_elsewhere_pays_and_the_next_finds_both():
     one = client()
     one.send(Request(START))
     lost = one.send(Request(START, 200.0, lost=True))
@@ -98,7 +94,7 @@ def test_a_request_that_went_elsewhere_pays_and_the_next_finds_both() -> None:
     assert one.send(Request(START, 299.0)).read == 6000
 
 
-def test_what_was_not_found_is_not_refreshed() -> None:
+def test_what_was_not_found_is_not_refreshed():
     """Only what is written anew lives longer: the ends at its marks, and not START's own."""
     one = client()
     one.send(Request(START))
@@ -109,20 +105,20 @@ def test_what_was_not_found_is_not_refreshed() -> None:
 # Lifetimes side by side
 
 
-def test_an_hour_is_paid_up_to_the_last_mark_of_an_hour_and_five_minutes_for_the_rest() -> None:
+def test_an_hour_is_paid_up_to_the_last_mark_of_an_hour_and_five_minutes_for_the_rest():
     one = client(marks=("tools:1h", "system:1h", "last:5m"))
     assert one.send(Request(START)) == Lookup(0, 1000, 5000)
     assert one.send(Request(START.append(sized("more", 10)))) == Lookup(6000, 10, 0)
 
 
-def test_after_five_minutes_the_front_is_still_there() -> None:
+def test_after_five_minutes_the_front_is_still_there():
     one = client(marks=("system:1h", "last:5m"))
     one.send(Request(START))
     assert one.send(Request(START, 301.0)) == Lookup(5000, 1000, 0, (("ttl_expired", 6000),))
     assert one.send(Request(START, 3601.0)).write_1h == 5000
 
 
-def test_nobody_pays_an_hour_for_what_was_found() -> None:
+def test_nobody_pays_an_hour_for_what_was_found():
     """So it lives on for the five minutes that were paid for, though an hour is asked for now."""
     one = client(marks=("last",))
     one.send(Request(START, ttl="5m"))
@@ -131,7 +127,7 @@ def test_nobody_pays_an_hour_for_what_was_found() -> None:
     assert one.send(Request(START, 3600.0, "5m")) == Lookup(6000)
 
 
-def test_five_minutes_before_an_hour_are_refused() -> None:
+def test_five_minutes_before_an_hour_are_refused():
     assert refusal(ValueError, lambda: Anthropic(marks=("system:5m", "last:1h"))) == snapshot(
         "marks: system:5m stands before last:1h, but a mark of 1h must come first"
     )
@@ -145,7 +141,7 @@ def test_five_minutes_before_an_hour_are_refused() -> None:
 # Marks, and the one that the provider sets
 
 
-def test_four_marks_are_four_entries() -> None:
+def test_four_marks_are_four_entries():
     """What the client adds behind the system prompt may be marked, and outlives the messages."""
     context = text("", size=700, name=CLIENT_CONTEXT)
     front = View((text("", size=4000, name=TOOLS), text("", size=2000), context))
@@ -154,18 +150,18 @@ def test_four_marks_are_four_entries() -> None:
     assert one.send(Request(front.append(sized("another", 100)))).read == 6700
 
 
-def test_five_marks_are_refused() -> None:
+def test_five_marks_are_refused():
     said = refusal(ValueError, lambda: Anthropic(marks=("tools", "system", "last", "last", "last")))
     assert said == snapshot("marks: a request has 1 to 4 of them, not 5")
 
 
-def test_automatic_mode_takes_one_of_the_four() -> None:
+def test_automatic_mode_takes_one_of_the_four():
     Anthropic(marks=("tools", "system", "last", "auto"))
     said = refusal(ValueError, lambda: Anthropic(marks=("tools", "system", "last", "last", "auto")))
     assert said == snapshot("marks: a request has 1 to 4 of them, not 5")
 
 
-def test_automatic_mode_adds_nothing_to_a_mark_on_the_last_block() -> None:
+def test_automatic_mode_adds_nothing_to_a_mark_on_the_last_block():
     one, other = client(marks=("last",)), client(marks=("last", "auto"))
     for view in (START, START.append(sized("more", 10))):
         assert one.send(Request(view)) == other.send(Request(view))
@@ -174,7 +170,7 @@ def test_automatic_mode_adds_nothing_to_a_mark_on_the_last_block() -> None:
     )
 
 
-def test_automatic_mode_moves_back_from_what_cannot_be_marked() -> None:
+def test_automatic_mode_moves_back_from_what_cannot_be_marked():
     one = client(marks=("auto",))
     thought = START.append(Message("t", "assistant", (part("thinking", "", size=50),)))
     assert one.send(Request(thought)) == Lookup(0, 6000)
@@ -197,7 +193,7 @@ MINIMUMS = {
 @pytest.mark.parametrize(
     ("name", "least"), [(name, least) for least in MINIMUMS for name in MINIMUMS[least].split()]
 )
-def test_a_prefix_one_token_short_is_silently_not_cached(name: str, least: int) -> None:
+def test_a_prefix_one_token_short_is_silently_not_cached(name, least):
     policy = find_model(f"claude-{name}").policy
     assert isinstance(policy, Anthropic)
     for tokens, written in [(least - 1, 0), (least, least)]:
@@ -206,7 +202,7 @@ def test_a_prefix_one_token_short_is_silently_not_cached(name: str, least: int) 
         assert one.send(Request(view)).read == written
 
 
-def test_every_model_of_anthropic_has_a_minimum_of_the_documentation() -> None:
+def test_every_model_of_anthropic_has_a_minimum_of_the_documentation():
     ours = [model for model in catalogue().values() if model.provider == "anthropic"]
     assert ours
     for model in ours:
@@ -235,7 +231,7 @@ CHANGES: dict[str, tuple[View, Settings, int]] = {
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_felt_from_its_level_on(change: str) -> None:
+def test_a_change_is_felt_from_its_level_on(change):
     view, settings, read = CHANGES[change]
     one = client(marks=ALL)
     one.send(Request(START))
@@ -243,14 +239,14 @@ def test_a_change_is_felt_from_its_level_on(change: str) -> None:
 
 
 @pytest.mark.parametrize("change", [name for name, (_, s, _) in CHANGES.items() if any(s)])
-def test_who_changes_back_finds_what_was_there(change: str) -> None:
+def test_who_changes_back_finds_what_was_there(change):
     one = client(marks=ALL)
     one.send(Request(START))
     one.send(Request(START, settings=CHANGES[change][1]))
     assert one.send(Request(START)).read == 6000
 
 
-def test_images_change_no_key_of_what_stands_before_them() -> None:
+def test_images_change_no_key_of_what_stands_before_them():
     """Measured otherwise than Anthropic's page says: docs/validation.md."""
     one, seen = client(), START.append(PICTURE)
     one.send(Request(seen))
@@ -260,7 +256,7 @@ def test_images_change_no_key_of_what_stands_before_them() -> None:
 
 
 @pytest.mark.parametrize(("strips", "read"), [(True, 5000), (False, 6060)])
-def test_older_models_drop_old_thinking_when_a_person_speaks(strips: bool, read: int) -> None:
+def test_older_models_drop_old_thinking_when_a_person_speaks(strips, read):
     one = Client(Anthropic(minimum=0).open(), strips=strips)
     thoughts = part("thinking", "", size=50), text("", size=10)
     answered = START.append(Message("answer", "assistant", thoughts))
@@ -268,7 +264,7 @@ def test_older_models_drop_old_thinking_when_a_person_speaks(strips: bool, read:
     assert one.send(Request(answered.append(sized("asked again", 30)))).read == read
 
 
-def test_another_model_has_a_cache_of_its_own() -> None:
+def test_another_model_has_a_cache_of_its_own():
     meter, told = Meter(), []
     for name in ("one", "other", "one"):
         model = model_under(Anthropic(minimum=0), name)
@@ -283,9 +279,7 @@ def test_another_model_has_a_cache_of_its_own() -> None:
 @pytest.mark.parametrize(
     ("their_system", "read"), [(START.system, 5000), ((TOOL, text("", size=9)), 3000)]
 )
-def test_sessions_share_what_they_have_in_front(
-    their_system: tuple[object, ...], read: int
-) -> None:
+def test_sessions_share_what_they_have_in_front(their_system, read):
     opened = Anthropic(minimum=0, marks=ALL).open()
     mine, theirs = Client(opened), Client(opened)
     mine.send(Request(START))
@@ -293,7 +287,7 @@ def test_sessions_share_what_they_have_in_front(
     assert theirs.send(Request(view)).read == read
 
 
-def test_each_session_keeps_the_others_front_alive() -> None:
+def test_each_session_keeps_the_others_front_alive():
     opened = Anthropic(minimum=0).open()
     mine, theirs = Client(opened), Client(opened)
     other = START.with_messages([sized("another question", 800)])

@@ -1,7 +1,5 @@
 """What looks like a secret is hidden, what does not is left alone, and equal ones stay equal."""
 
-from __future__ import annotations
-
 import socket
 import string
 from dataclasses import dataclass
@@ -43,7 +41,7 @@ CONTEXTS = ["{}", "see {}.", '"{}"', "({})", "a\n{}\nb", "\\n{}\\n", "key: {}, a
 
 
 @pytest.mark.parametrize("kind", sorted(SECRETS))
-def test_a_secret_is_hidden_wherever_it_stands(kind: str) -> None:
+def test_a_secret_is_hidden_wherever_it_stands(kind):
     # The library wants a blank or a quotation mark on both sides of these.
     apart = kind == "Artifactory Credentials"
     for context in ("{}", '"{}"', "a\n{}\nb") if apart else CONTEXTS:
@@ -77,7 +75,7 @@ def test_a_secret_is_hidden_wherever_it_stands(kind: str) -> None:
         ),
     ],
 )
-def test_what_a_secret_is_called_gives_it_away(text: str, shown: str) -> None:
+def test_what_a_secret_is_called_gives_it_away(text, shown):
     assert Redactor().text(text) == shown
 
 
@@ -111,11 +109,11 @@ def test_what_a_secret_is_called_gives_it_away(text: str, shown: str) -> None:
         "",
     ],
 )
-def test_what_is_none_is_left_alone(text: str) -> None:
+def test_what_is_none_is_left_alone(text):
     assert Redactor().text(text) == text
 
 
-def test_equal_secrets_have_equal_numbers_in_the_order_of_their_coming() -> None:
+def test_equal_secrets_have_equal_numbers_in_the_order_of_their_coming():
     redactor = Redactor()
     assert redactor.text("b@x.org a@x.org b@x.org") == (
         "[redacted Mail Address 1] [redacted Mail Address 2] [redacted Mail Address 1]"
@@ -125,14 +123,14 @@ def test_equal_secrets_have_equal_numbers_in_the_order_of_their_coming() -> None
     assert redactor.text("d@x.org c@x.org") == "[redacted Mail Address 3] [redacted Mail Address 4]"
 
 
-def test_what_was_named_once_is_known_again_without_its_name() -> None:
+def test_what_was_named_once_is_known_again_without_its_name():
     redactor = Redactor()
     redactor.learn("password: 'hunter2xyz', secret: 'word'")
     assert redactor.text("use hunter2xyz") == "use [redacted Secret Keyword 1]"
     assert redactor.text("a word is a word") == "a word is a word"
 
 
-def test_a_password_of_letters_is_known_again_if_it_stood_in_quotes() -> None:
+def test_a_password_of_letters_is_known_again_if_it_stood_in_quotes():
     redactor = Redactor()
     redactor.learn(
         """password: "swordfish", {'label_password': 'Continue', "password": 'required'}"""
@@ -151,12 +149,12 @@ def key(kind: str = "RSA ", ends: str = "\n") -> str:
 
 
 @pytest.mark.parametrize("ends", ["\n", "\r\n", "\\n", "\\\\n", "\n    "])
-def test_a_private_key_is_hidden_with_all_its_lines(ends: str) -> None:
+def test_a_private_key_is_hidden_with_all_its_lines(ends):
     text = f"before{ends}{key(ends=ends)}{ends}after"
     assert Redactor().text(text) == f"before{ends}[redacted Private Key 1]{ends}after"
 
 
-def test_a_private_key_that_was_cut_is_hidden_as_far_as_it_goes() -> None:
+def test_a_private_key_that_was_cut_is_hidden_as_far_as_it_goes():
     cut = key()[:150]
     assert Redactor().text(f"{cut} ... [cut] and more") == (
         "[redacted Private Key 1] ... [cut] and more"
@@ -164,12 +162,12 @@ def test_a_private_key_that_was_cut_is_hidden_as_far_as_it_goes() -> None:
 
 
 @pytest.mark.parametrize("kind", sorted({*SECRETS} - {"Mail Address"}))
-def test_a_longer_token_leaves_no_rest(kind: str) -> None:
+def test_a_longer_token_leaves_no_rest(kind):
     text = f"x {SECRETS[kind]}abc123 y"
     assert "abc123" not in Redactor().text(text)
 
 
-def test_the_ends_of_a_token_that_was_cut_are_known_again() -> None:
+def test_the_ends_of_a_token_that_was_cut_are_known_again():
     redactor, token = Redactor(), "gh" + "p_" + "0123456789abcdefghijklmnopqrstuvwxyz"
     redactor.learn(f"token {token}")
     shown = redactor.text(f"{token[:17]} ... cut ... {token[-20:]} and {token}")
@@ -177,14 +175,14 @@ def test_the_ends_of_a_token_that_was_cut_are_known_again() -> None:
     assert shown == f"{word} ... cut ... {word} and {word}"
 
 
-def test_a_piece_out_of_the_middle_of_a_token_is_known_again() -> None:
+def test_a_piece_out_of_the_middle_of_a_token_is_known_again():
     redactor, token = Redactor(), "gh" + "p_" + "0123456789abcdefghijklmnopqrstuvwxyz"
     redactor.learn(f"token {token}")
     assert redactor.text(f"it has {token[9:23]} in it") == "it has [redacted GitHub Token 1] in it"
     assert redactor.text(f"it has {token[9:20]} in it") == f"it has {token[9:20]} in it"
 
 
-def test_a_line_of_a_private_key_is_known_again_without_the_others() -> None:
+def test_a_line_of_a_private_key_is_known_again_without_the_others():
     redactor = Redactor()
     redactor.learn(key())
     line = key().split("\n")[2]
@@ -193,14 +191,14 @@ def test_a_line_of_a_private_key_is_known_again_without_the_others() -> None:
 
 
 @pytest.mark.parametrize("ends", ["\n", "\\n"])
-def test_a_private_key_is_hidden_when_its_head_was_cut(ends: str) -> None:
+def test_a_private_key_is_hidden_when_its_head_was_cut(ends):
     cut = key(ends=ends).split(ends, 1)[1]
     shown = Redactor().text(f"in prose{ends}{cut[30:]}{ends}and more")
     assert shown == f"in prose{ends}[redacted Private Key 1]{ends}and more"
     assert Redactor().text(f"{cut[30:]} ") == "[redacted Private Key 1] "
 
 
-def test_everything_that_holds_texts_is_looked_through() -> None:
+def test_everything_that_holds_texts_is_looked_through():
     @dataclass(frozen=True)
     class Note:
         words: str
@@ -221,7 +219,7 @@ def test_everything_that_holds_texts_is_looked_through() -> None:
     assert Redactor().within(clean) is clean
 
 
-def test_nobody_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nobody_is_asked(monkeypatch):
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a secret was sent away")
 
@@ -238,14 +236,12 @@ MARKS = st.text(st.sampled_from(f"{string.punctuation} \t\n«…—"), max_size=
 @example("", ADDRESSES[0], "-")
 @example("_", ADDRESSES[1], "_")
 @example("\\", ADDRESSES[3], "..")
-def test_an_address_is_hidden_whatever_marks_stand_around_it(
-    before: str, address: str, after: str
-) -> None:
+def test_an_address_is_hidden_whatever_marks_stand_around_it(before, address, after):
     assert address not in Redactor().text(before + address + after)
 
 
 @pytest.mark.parametrize("after", ["", "-now", "_old", ".", "._x", "-", "9", "--1.txt"])
-def test_an_address_is_the_same_one_in_the_name_of_a_file(after: str) -> None:
+def test_an_address_is_the_same_one_in_the_name_of_a_file(after):
     shown = Redactor().text(f"kim@foo.io kim@foo.io{after}")
     if after == "--1.txt":  # what goes on like a domain is hidden as well
         assert shown == "[redacted Mail Address 1] [redacted Mail Address 2]"
@@ -259,7 +255,7 @@ PIECES += ["BEGIN PRIVATE KEY", "END PRIVATE KEY", "password=", '\\"', " ", "é"
 
 
 @given(st.lists(st.one_of(st.sampled_from(PIECES), st.text(max_size=5)), max_size=12).map("".join))
-def test_stretches_are_apart_and_cover_what_was_found(text: str) -> None:
+def test_stretches_are_apart_and_cover_what_was_found(text):
     found = findings(text)
     assert all(one.stop <= other.start for one, other in pairwise(found))
     assert all(0 <= each.start < each.stop <= len(text) for each in found)
@@ -277,7 +273,7 @@ UNITS += (
 
 
 @pytest.mark.parametrize("size", [20_000, pytest.param(10_000_000, marks=pytest.mark.slow)])
-def test_a_line_of_any_length_is_read_once(size: int) -> None:
+def test_a_line_of_any_length_is_read_once(size):
     # What took the square of the length would not come to its end within a day.
     units = [unit.replace("~", " ") for unit in UNITS.split(" ")]
     for unit in units if size < 1_000_000 else ["eyJ", "password", "x", "a@example.org ", "glpat-"]:

@@ -1,7 +1,5 @@
 """Strategies, summarisers, scenarios, readers and cache policies are found in one way."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -61,7 +59,7 @@ def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
 
 
 @every_kind
-def test_a_package_adds_to_it_but_takes_no_built_in_name(kind: Any, installed: Any) -> None:
+def test_a_package_adds_to_it_but_takes_no_built_in_name(kind, installed):
     of, brought, name, *_ = kind
     ours = of.find(name)
     groups = installed(brought=brought, **{name: brought})
@@ -73,7 +71,7 @@ def test_a_package_adds_to_it_but_takes_no_built_in_name(kind: Any, installed: A
 
 
 @every_kind
-def test_what_cannot_be_used_is_named_and_costs_nobody_else(kind: Any, installed: Any) -> None:
+def test_what_cannot_be_used_is_named_and_costs_nobody_else(kind, installed):
     of = kind[0]
     installed(broken=ImportError("no such library"), other=3)
     faults: list[str] = []
@@ -83,14 +81,14 @@ def test_what_cannot_be_used_is_named_and_costs_nobody_else(kind: Any, installed
 
 
 @every_kind
-def test_an_unknown_name_is_told_the_nearest(kind: Any) -> None:
+def test_an_unknown_name_is_told_the_nearest(kind):
     of, _, _, typo, meant = kind
     assert typo not in of
     with pytest.raises(UsageError, match=f"unknown {of.what} '{typo}'; did you mean .*{meant}"):
         of.find(typo)
 
 
-def test_what_is_installed_is_named_like_what_is_built_in(installed: Any) -> None:
+def test_what_is_installed_is_named_like_what_is_built_in(installed):
     installed(brought=SlidingWindow)
     assert find_strategy("brought(keep=2)") == SlidingWindow(2)
     assert [STRATEGIES.is_foreign(name) for name in ("brought", "keep_all")] == [True, False]
@@ -108,6 +106,6 @@ class Dies(Scenario):
         raise SystemExit(3)
 
 
-def test_a_scenario_of_others_is_made_in_a_process_of_its_own() -> None:
+def test_a_scenario_of_others_is_made_in_a_process_of_its_own():
     with pytest.raises(InputError, match=r"dies\(\) failed: .*3"):
         alone(Dies(), 0)

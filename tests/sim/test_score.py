@@ -1,8 +1,5 @@
 """What is left of a conversation in contexts that somebody else made of it."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -58,7 +55,7 @@ def states(score: Score) -> dict[str, str]:
     return {found.fact: found.state for found in score.found}
 
 
-def test_who_changes_nothing_forgets_nothing() -> None:
+def test_who_changes_nothing_forgets_nothing():
     score = scored(*(say(f"x{n}", event.text, event.role) for n, event in enumerate(EVENTS)))
     assert states(score) == {"where": "verbatim", "nine": "verbatim"}
     assert score.figures["amnesia"] == score.figures["amnesia_need"] == 0
@@ -68,13 +65,13 @@ def test_who_changes_nothing_forgets_nothing() -> None:
     assert score.faults is None
 
 
-def test_who_keeps_nothing_forgets_everything() -> None:
+def test_who_keeps_nothing_forgets_everything():
     score = scored(say("x", "---"))
     assert set(states(score).values()) == {"lost"}
     assert score.figures["amnesia"] == score.figures["amnesia_need"] == 1
 
 
-def test_where_a_fact_was_found_is_told() -> None:
+def test_where_a_fact_was_found_is_told():
     score = scored(say("s", "They deploy to eu-west-3."), *EVENTS[-2:])
     where = {found.fact: found.where for found in score.found}
     assert where == {"where": ("compacted:1",), "nine": ("u3",)}
@@ -83,7 +80,7 @@ def test_where_a_fact_was_found_is_told() -> None:
     assert {found.fact: found.where for found in score.found}["where"] == ("system",)
 
 
-def test_a_fact_weighs_as_often_as_it_was_needed() -> None:
+def test_a_fact_weighs_as_often_as_it_was_needed():
     score = scored(*EVENTS[-2:])
     assert states(score) == {"where": "lost", "nine": "verbatim"}
     assert {found.fact: found.needs for found in score.found} == {"where": 2, "nine": 1}
@@ -92,7 +89,7 @@ def test_a_fact_weighs_as_often_as_it_was_needed() -> None:
     assert not score.later
 
 
-def test_needs_after_the_end_weigh_more_than_those_before() -> None:
+def test_needs_after_the_end_weigh_more_than_those_before():
     needs = (*NEEDS, Need("nine", ""), Need("nine", ""), Need("where", ""), Need("nine", ""))
     original = Conversation("talk", "native", EVENTS, facts=FACTS, needs=needs)
     score = scored(*EVENTS[-2:], original=original)
@@ -100,7 +97,7 @@ def test_needs_after_the_end_weigh_more_than_those_before() -> None:
     assert score.figures["amnesia_need"] == 0.25
 
 
-def test_needs_after_the_end_have_a_lag_and_the_figures_begin_with_recall_from_there() -> None:
+def test_needs_after_the_end_have_a_lag_and_the_figures_begin_with_recall_from_there():
     long = (*EVENTS, say("u4", "and then some more " * 6_000), say("a4", "Done.", "assistant"))
     needs = (Need("where", ""), Need("new", ""))
     facts = (FACTS[0], fact("new", "blue", "u5"))
@@ -116,7 +113,7 @@ def test_needs_after_the_end_have_a_lag_and_the_figures_begin_with_recall_from_t
     assert scored(late[0]).figures["recall_20k"] is None
 
 
-def test_old_values_are_stale_and_both_together_a_conflict() -> None:
+def test_old_values_are_stale_and_both_together_a_conflict():
     stale, both = scored(EVENTS[2]), scored(say("s", "The limit is 7. The limit is 9."))
     assert states(stale)["nine"] == "stale"
     assert stale.figures["stale"] == 1
@@ -125,7 +122,7 @@ def test_old_values_are_stale_and_both_together_a_conflict() -> None:
     assert both.figures["conflict"] == 1
 
 
-def test_what_was_said_on_a_branch_that_was_given_up_is_not_due() -> None:
+def test_what_was_said_on_a_branch_that_was_given_up_is_not_due():
     events = (*EVENTS[:2], say("b", "Or take 5."), Rewind("a1"), *EVENTS[2:])
     original = Conversation(
         "t", "native", events, facts=(*FACTS, fact("five", "5", "b")), needs=NEEDS
@@ -136,17 +133,17 @@ def test_what_was_said_on_a_branch_that_was_given_up_is_not_due() -> None:
     assert score.figures["verbatim_recency"] == 1
 
 
-def test_values_that_anybody_could_guess_are_noticed() -> None:
+def test_values_that_anybody_could_guess_are_noticed():
     score = scored(say("s", "hunter22"))
     assert (score.figures["decoys_found"], score.figures["guessable"]) == (1, 1)
 
 
-def test_an_answer_in_the_place_of_a_summary_is_noticed() -> None:
+def test_an_answer_in_the_place_of_a_summary_is_noticed():
     score = scored(say("s", "Sure! Which service do you mean?"))
     assert {"answers", "asks_user"} <= set(score.faults or ())
 
 
-def test_without_labels_facts_are_what_actions_use() -> None:
+def test_without_labels_facts_are_what_actions_use():
     events = (
         say("u1", "See src/main.py"),
         say("a1", "ok", "assistant"),
@@ -159,12 +156,12 @@ def test_without_labels_facts_are_what_actions_use() -> None:
     ]
 
 
-def test_a_conversation_in_which_nothing_is_due_has_no_amnesia() -> None:
+def test_a_conversation_in_which_nothing_is_due_has_no_amnesia():
     score = scored(say("s", "x"), original=Conversation("t", "native", EVENTS[:1]))
     assert (score.found, score.figures["amnesia"], score.amnesia_need) == ((), None, None)
 
 
-def test_declared_provenance_is_taken_as_it_is() -> None:
+def test_declared_provenance_is_taken_as_it_is():
     part = Part("text", "to eu-west-3", "summary", (Source("u2"),))
     made = Message("s", "user", (part,))
     told = scored(made, format="native")
@@ -175,7 +172,7 @@ def test_declared_provenance_is_taken_as_it_is() -> None:
     assert states(found_out)["where"] == "intact"
 
 
-def test_tokens_without_text_leave_facts_unknown() -> None:
+def test_tokens_without_text_leave_facts_unknown():
     score = scored(Message("s", "user", (Part("text", "", "opaque", (), size=90),)))
     assert set(states(score).values()) == {"unknown"}
     assert score.figures["amnesia"] is None
@@ -224,12 +221,12 @@ MUCH = "They talked about a lot of things and then about other things. " * 5
         (f"{MUCH}There was a bus, the number 7, and it was late.", set()),
     ],
 )
-def test_a_value_counts_as_kept_beyond_what_chance_gives(summary: str, kept: set[str]) -> None:
+def test_a_value_counts_as_kept_beyond_what_chance_gives(summary, kept):
     score = scored(say("s", summary), *TALK.messages[-4:], original=TALK)
     assert {each.fact for each in score.found if each.state == "intact"} == kept
 
 
-def test_what_is_copied_from_another_message_says_nothing_of_the_fact() -> None:
+def test_what_is_copied_from_another_message_says_nothing_of_the_fact():
     copied = "There were 7 of us and then it rained for all of the long day in Paris."
     events = (*TALK.events[:40], say("x", copied), *TALK.events[40:])
     original = Conversation("chat", "native", events, facts=(fact("staff", "7", "m31"),))
@@ -241,7 +238,7 @@ def test_what_is_copied_from_another_message_says_nothing_of_the_fact() -> None:
     assert states(copied_too) == {"staff": "intact"}
 
 
-def test_a_value_without_words_can_be_found_by_chance_too() -> None:
+def test_a_value_without_words_can_be_found_by_chance_too():
     original = Conversation(
         "c", "native", (*EVENTS, say("u4", "->")), facts=(fact("f", "->", "u4"),)
     )
@@ -249,18 +246,18 @@ def test_a_value_without_words_can_be_found_by_chance_too() -> None:
     assert states(scored(say("s", "So it goes -> on."), original=original)) == {"f": "intact"}
 
 
-def test_a_question_that_holds_the_value_keeps_nothing() -> None:
+def test_a_question_that_holds_the_value_keeps_nothing():
     score = scored(*EVENTS[2:], say("q", "Is it eu-west-3 that they deploy to?"))
     assert states(score)["where"] == "lost"
 
 
-def test_chance_counts_for_nothing_where_provenance_is_declared() -> None:
+def test_chance_counts_for_nothing_where_provenance_is_declared():
     part = Part("text", "3 birds", "summary", (Source("m0"),))
     declared = scored(Message("s", "user", (part,)), original=TALK, format="native")
     assert states(declared)["birds"] == "intact"
 
 
-def test_what_cannot_be_scored_is_said(tmp_path: Path) -> None:
+def test_what_cannot_be_scored_is_said(tmp_path):
     said = refusal(
         InputError, lambda: compactlab.score(Conversation("t", "native", ()), context(*EVENTS))
     )
@@ -284,7 +281,7 @@ your own: --models FILE\
         compactlab.score(ORIGINAL, two, id="three")
 
 
-def test_a_real_summary_that_becomes_an_order_is_told() -> None:
+def test_a_real_summary_that_becomes_an_order_is_told():
     asks = say("a1", "Should the tariff become plan-otter-4f9a? That is yours to say.", "assistant")
     proposal = Fact(
         "fee", "proposal", "tariff", "plan-otter-4f9a", (Source("a1"),), polarity="asks"

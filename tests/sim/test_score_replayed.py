@@ -1,7 +1,5 @@
 """What is found out about a context without provenance is what its strategy declares of it."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import cache
 
@@ -56,7 +54,7 @@ def known(fact: Fact, said: set[str]) -> bool:
 
 
 @pytest.mark.parametrize("spec", STRATEGIES)
-def test_each_fact_is_in_the_state_that_its_strategy_declares(spec: str) -> None:
+def test_each_fact_is_in_the_state_that_its_strategy_declares(spec):
     trace = replayed(spec)
     *_, prompt = trace.prompts()
     log = tuple(trace.steps[-1].log)
@@ -74,7 +72,7 @@ def test_each_fact_is_in_the_state_that_its_strategy_declares(spec: str) -> None
     assert found.after == told.after
 
 
-def test_the_end_of_a_replay_is_scored_as_the_replay_does() -> None:
+def test_the_end_of_a_replay_is_scored_as_the_replay_does():
     trace = replayed("sliding_window(keep=20)")
     *_, prompt = trace.prompts()
     answer = trace.steps[-1].answer

@@ -1,7 +1,5 @@
 """The search by BM25, compared with the formula written out."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

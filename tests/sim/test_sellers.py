@@ -1,7 +1,5 @@
 """Names as Bedrock, Vertex, Azure and routers write them, and prices without a cache policy."""
 
-from __future__ import annotations
-
 import pytest
 from genai_prices.data_snapshot import get_snapshot
 from hypothesis import given
@@ -95,7 +93,7 @@ SOLD = {
 
 
 @pytest.mark.parametrize("name", SOLD)
-def test_a_call_costs_what_its_seller_takes(name: str) -> None:
+def test_a_call_costs_what_its_seller_takes(name):
     model = built_in().billed(name)
     assert (dollars(model), model.name) == SOLD[name]
     assert model.price == model.name
@@ -119,11 +117,11 @@ def test_a_call_costs_what_its_seller_takes(name: str) -> None:
         ("claude-opus-5[1m]", "claude-opus-5"),  # which has that window
     ],
 )
-def test_a_maker_or_an_unknown_word_before_a_name_changes_nothing(written: str, known: str) -> None:
+def test_a_maker_or_an_unknown_word_before_a_name_changes_nothing(written, known):
     assert find_model(written) is catalogue()[known]
 
 
-def test_claude_on_bedrock_is_claude_at_the_price_of_bedrock() -> None:
+def test_claude_on_bedrock_is_claude_at_the_price_of_bedrock():
     sold, own = find_model(BEDROCK), find_model("claude-sonnet-4-5")
     assert (sold.policy, sold.tokenizer, sold.client) == (own.policy, own.tokenizer, own.client)
     assert replayable(sold)[1] == Anthropic(minimum=1024)
@@ -138,7 +136,7 @@ def test_claude_on_bedrock_is_claude_at_the_price_of_bedrock() -> None:
     assert dict(sold.multipliers) == {}
 
 
-def test_what_has_only_a_price_is_billed_and_not_replayed() -> None:
+def test_what_has_only_a_price_is_billed_and_not_replayed():
     model = find_model("glm-4.7")
     assert (model.policy, model.tokenizer, model.window) == (None, Tokenizer(), 200_000)
     assert model.inferred == (
@@ -164,9 +162,7 @@ sonnet-4-5, or --model zhipuai/GLM-4.7@none for no cache at all\
         ("openai/claude-3-opus", "openai", "anthropic"),
     ],
 )
-def test_a_seller_without_a_price_has_the_makers_and_that_is_said(
-    written: str, seller: str, maker: str
-) -> None:
+def test_a_seller_without_a_price_has_the_makers_and_that_is_said(written, seller, maker):
     model = built_in().billed(written)
     own = find_model(written.rpartition("/")[2])
     assert model.name == f"{seller}/{own.name}"
@@ -177,7 +173,7 @@ def test_a_seller_without_a_price_has_the_makers_and_that_is_said(
     assert find_model(model.name) == model
 
 
-def test_behind_at_stands_a_version_or_a_policy() -> None:
+def test_behind_at_stands_a_version_or_a_policy():
     both = find_model("claude-sonnet-4-5@20250929@none")
     assert (both.name, both.policy) == ("google/claude-sonnet-4-5@none", NoCache())
     assert refusal(ModelError, lambda: find_model("claude-sonnet-4-5@v2")) == snapshot("""\
@@ -186,7 +182,7 @@ neutral, none, openai_endings, openai_grid, paged, pessimistic, xai\
 """)
 
 
-def test_a_name_may_ask_for_a_larger_window() -> None:
+def test_a_name_may_ask_for_a_larger_window():
     wide = find_model("claude-opus-4-6[1m]")
     assert (wide.window, dollars(wide)) == (1_000_000, 0.75)
     assert "claude-opus-4-6 with a window of 1,000,000, as its name says" in wide.inferred
@@ -219,14 +215,14 @@ def test_a_name_may_ask_for_a_larger_window() -> None:
         "claude-opus-5" * 100_000,
     ],
 )
-def test_what_nobody_knows_is_an_error(name: str) -> None:
+def test_what_nobody_knows_is_an_error(name):
     for look_up in (built_in().find, built_in().billed):
         with pytest.raises(ModelError, match="unknown model") as caught:
             look_up(name)
         assert len(str(caught.value)) < 700
 
 
-def test_a_users_own_model_goes_before_the_price_list() -> None:
+def test_a_users_own_model_goes_before_the_price_list():
     row = {"window": 9000, "cache": "none", "prices": {"input": 1, "output": 2, "search": 0.02}}
     own = Catalogue.of({"models": {"GLM-4.7": row, "claude-sonnet-4-5": row}})
     for name in ("glm-4.7", "z-ai/glm-4.7", "openrouter/z-ai/glm-4.7:nitro"):
@@ -238,7 +234,7 @@ def test_a_users_own_model_goes_before_the_price_list() -> None:
     assert apart.find("gpt-4o-2024-05-13").price == "openai/gpt-4o-2024-05-13"
 
 
-def test_where_a_call_was_processed_never_keeps_it_from_its_bill() -> None:
+def test_where_a_call_was_processed_never_keeps_it_from_its_bill():
     billed = built_in().billed
     assert dollars(billed("claude-opus-4-8+us")) == 0.825
     assert dollars(billed("gpt-5.4-mini+us")) == 0.132  # inferred, as gpt-5.4 has it
@@ -270,11 +266,11 @@ def test_where_a_call_was_processed_never_keeps_it_from_its_bill() -> None:
         (BEDROCK, None),
     ],
 )
-def test_a_web_search_has_the_price_of_the_price_list(name: str, price: float | None) -> None:
+def test_a_web_search_has_the_price_of_the_price_list(name, price):
     assert find_model(name).search == price
 
 
-def test_all_that_the_price_list_sells_by_the_token_is_found_under_its_seller() -> None:
+def test_all_that_the_price_list_sells_by_the_token_is_found_under_its_seller():
     known = {listed for table in sellers().values() for listed in table.values()}
     assert len(known) > 2_000
     # Whoever sells nothing by the token has nothing to be billed by it.
@@ -299,7 +295,7 @@ NAMES = (
 
 
 @given(NAMES)
-def test_no_name_raises_anything_but_that_it_is_not_known(name: str) -> None:
+def test_no_name_raises_anything_but_that_it_is_not_known(name):
     try:
         model = built_in().find(name)
     except ModelError:
@@ -314,16 +310,14 @@ def test_no_name_raises_anything_but_that_it_is_not_known(name: str) -> None:
     st.sampled_from(["", "proxy/", "team/proxy/"]),
     st.sampled_from(["", "-20260101", "-latest", "[1m]", ":nitro"]),
 )
-def test_a_name_of_the_catalogue_is_found_with_what_stands_around_it(
-    name: str, before: str, behind: str
-) -> None:
+def test_a_name_of_the_catalogue_is_found_with_what_stands_around_it(name, before, behind):
     assert find_model(name) is catalogue()[name]
     model = find_model(f"{before}{name}{behind}")
     own = catalogue()[name]
     assert (model.price, model.prices, model.policy) == (own.price, own.prices, own.policy)
 
 
-def test_only_so_many_names_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_so_many_names_are_remembered(monkeypatch):
     monkeypatch.setattr(models, "_ANSWERS", 3)
     known = Catalogue(built_in().models)
     for number in range(10):

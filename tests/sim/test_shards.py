@@ -1,7 +1,5 @@
 """Shards: all cells, each once, in order; and the same files whatever was done before."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
@@ -46,15 +44,13 @@ def cells(tasks: Any) -> list[Any]:
 
 
 @given(tasks())
-def test_they_hold_each_cell_once_and_in_order(given: list[Task]) -> None:
+def test_they_hold_each_cell_once_and_in_order(given):
     assert cells(shards(given)) == cells(given)
     assert all(shard.tasks for shard in shards(given))
 
 
 @given(tasks(), st.randoms(use_true_random=False))
-def test_whoever_goes_on_makes_the_files_that_would_be_there_without_an_end(
-    given: list[Task], chance: Any
-) -> None:
+def test_whoever_goes_on_makes_the_files_that_would_be_there_without_an_end(given, chance):
     """Shards that are done are taken away, any of them: all others stay as they were."""
     every = list(shards(given))
     done = {shard.name for shard in every if chance.random() < 0.5}
@@ -69,7 +65,7 @@ def test_whoever_goes_on_makes_the_files_that_would_be_there_without_an_end(
 
 
 @given(tasks())
-def test_they_are_of_about_the_same_work(given: list[Task]) -> None:
+def test_they_are_of_about_the_same_work(given):
     """A conversation counts for more if it is long; none but the last is nearly empty."""
 
     def work(shard: Shard) -> int:
@@ -87,14 +83,14 @@ def _ends_large(shard: Shard) -> bool:
 
 
 @given(tasks(), tasks())
-def test_their_names_differ_just_as_their_cells_do(one: list[Task], other: list[Task]) -> None:
+def test_their_names_differ_just_as_their_cells_do(one, other):
     every = [*shards(one), *shards(other), *(cell for s in shards(one) for cell in s.apart()[:3])]
     names = {shard.name for shard in every}
     assert len(names) == len({frozenset(shard.cells) for shard in every})
 
 
 @given(tasks())
-def test_taken_apart_they_are_their_cells(given: list[Task]) -> None:
+def test_taken_apart_they_are_their_cells(given):
     for shard in shards(given, 7.0):
         apart = shard.apart()
         assert [each.cells for each in apart] == [[cell] for cell in shard.cells]

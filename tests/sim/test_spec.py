@@ -1,10 +1,7 @@
 """Specs: what is written can be read back, and what is typed wrongly is told plainly."""
 
-from __future__ import annotations
-
 import string
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Literal
 
 import pytest
@@ -51,14 +48,14 @@ WINDOWS = st.builds(
 
 
 @given(WINDOWS)
-def test_a_spec_builds_what_it_was_written_from(window: SlidingWindow) -> None:
+def test_a_spec_builds_what_it_was_written_from(window):
     for written in (spec_of(window), label_of(window)):
         name, arguments = parse_spec(written)
         assert name == "sliding_window"
         assert build(SlidingWindow, arguments) == window
 
 
-def test_a_spec_names_all_fields_and_a_label_those_that_were_chosen() -> None:
+def test_a_spec_names_all_fields_and_a_label_those_that_were_chosen():
     window = SlidingWindow(keep=3, memo={"a": 1})
     assert spec_of(window) == (
         "sliding_window(keep=3, share=0.5, pin=False, words='so far', "
@@ -77,7 +74,7 @@ def test_a_spec_names_all_fields_and_a_label_those_that_were_chosen() -> None:
         ("Top3Parts", "top3_parts"),
     ],
 )
-def test_names_are_in_snake_case(name: str, snake: str) -> None:
+def test_names_are_in_snake_case(name, snake):
     assert snake_case(name) == snake
 
 
@@ -92,7 +89,7 @@ def test_names_are_in_snake_case(name: str, snake: str) -> None:
         ("w(a=[1, {'b': None}])", ("w", {"a": [1, {"b": None}]})),
     ],
 )
-def test_what_is_typed_is_understood(typed: str, means: tuple[str, dict[str, object]]) -> None:
+def test_what_is_typed_is_understood(typed, means):
     assert parse_spec(typed) == means
 
 
@@ -105,30 +102,30 @@ def test_what_is_typed_is_understood(typed: str, means: tuple[str, dict[str, obj
         "w(a=" + "-" * 20_000 + "1)",
     ],
 )  # fmt: skip
-def test_garbage_is_refused(typed: str) -> None:
+def test_garbage_is_refused(typed):
     with pytest.raises(UsageError):
         parse_spec(typed)
 
 
 @pytest.mark.parametrize("typed", ["w(a=1)(b=2)", "w(a=1).v(b=2)", "w(a=1)[0](b=2)"])
-def test_no_argument_is_dropped_in_silence(typed: str) -> None:
+def test_no_argument_is_dropped_in_silence(typed):
     with pytest.raises(UsageError):
         parse_spec(typed)
 
 
-def test_an_argument_given_twice_is_refused() -> None:
+def test_an_argument_given_twice_is_refused():
     with pytest.raises(UsageError):
         parse_spec("w(keep=1, keep=2)")
 
 
 @pytest.mark.parametrize("typed", ["w(a={[]})", "w(a={[]: 1})", "w(a={{}})"])
-def test_a_literal_that_cannot_be_is_refused(typed: str) -> None:
+def test_a_literal_that_cannot_be_is_refused(typed):
     with pytest.raises(UsageError):
         parse_spec(typed)
 
 
 @given(st.text("w(a=1, '\"[]{}:.#\\)\n", max_size=12))
-def test_whatever_is_typed_is_read_or_refused(typed: str) -> None:
+def test_whatever_is_typed_is_read_or_refused(typed):
     try:
         name, arguments = parse_spec(typed)
     except UsageError:
@@ -138,7 +135,7 @@ def test_whatever_is_typed_is_read_or_refused(typed: str) -> None:
 
 
 @pytest.mark.parametrize("typed", ["a={}", "a=[{}]", "**{{'a': {}}}", "a=0) or f(b={}"])
-def test_nothing_is_executed(typed: str, tmp_path: Path) -> None:
+def test_nothing_is_executed(typed, tmp_path):
     touched = tmp_path / "touched"
     code = typed.format(f"__import__('pathlib').Path({str(touched)!r}).touch()")
     with pytest.raises(UsageError):
@@ -164,22 +161,22 @@ def test_nothing_is_executed(typed: str, tmp_path: Path) -> None:
         ({"ttl": []}, "sliding_window: ttl must be '5m' or '1h', not []"),
     ],
 )
-def test_a_wrong_field_is_named(arguments: dict[str, object], message: str) -> None:
+def test_a_wrong_field_is_named(arguments, message):
     with pytest.raises(UsageError) as caught:
         build(SlidingWindow, arguments)
     assert str(caught.value) == message
 
 
-def test_a_whole_number_is_a_number() -> None:
+def test_a_whole_number_is_a_number():
     assert build(SlidingWindow, {"share": 1}).share == 1
 
 
-def test_what_a_class_refuses_is_a_users_error() -> None:
+def test_what_a_class_refuses_is_a_users_error():
     assert refusal(UsageError, lambda: build(Picky, {"keep": 0})) == snapshot(
         "picky: keep must be at least 1"
     )
 
 
-def test_a_missing_field_is_named() -> None:
+def test_a_missing_field_is_named():
     with pytest.raises(UsageError, match=r"picky: .*'keep'"):
         build(Picky, {})

@@ -1,7 +1,5 @@
 """The store: shards that are whole or not there, under one writer."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any
@@ -57,7 +55,7 @@ WHOLE += [f"digests/{ONE}.sha256", f"digests/{TWO}.sha256", "manifest.json"]
 WHOLE += [f"runs/{ONE}.parquet", f"runs/{TWO}.parquet"]
 
 
-def test_it_knows_its_shards_and_cells(store: Store) -> None:
+def test_it_knows_its_shards_and_cells(store):
     assert store.shards() == [ONE, TWO]
     assert store.cells() == {cell("A1"): ONE, cell("A2"): ONE, cell("B1"): TWO}
     assert store.cells(FAILED) == {cell("B1"): TWO}
@@ -65,7 +63,7 @@ def test_it_knows_its_shards_and_cells(store: Store) -> None:
     assert left(store) == WHOLE
 
 
-def test_one_that_is_not_there_is_empty(tmp_path: Path) -> None:
+def test_one_that_is_not_there_is_empty(tmp_path):
     store = Store(tmp_path / "nowhere")
     assert not store.exists
     assert (store.shards(), store.cells()) == ([], {})
@@ -74,13 +72,13 @@ def test_one_that_is_not_there_is_empty(tmp_path: Path) -> None:
     assert not store.folder.exists()
 
 
-def test_what_is_dropped_is_gone_from_all_tables(store: Store) -> None:
+def test_what_is_dropped_is_gone_from_all_tables(store):
     store.drop([ONE, THREE])
     assert list(store.cells()) == [cell("B1")]
     assert left(store) == [file for file in WHOLE if ONE not in file]
 
 
-def test_a_shard_that_is_put_again_replaces_the_old_one_with_all_its_tables(store: Store) -> None:
+def test_a_shard_that_is_put_again_replaces_the_old_one_with_all_its_tables(store):
     alone = run("A3")
     alone.rows = {}
     store.put(ONE, shard_files([alone]))
@@ -88,7 +86,7 @@ def test_a_shard_that_is_put_again_replaces_the_old_one_with_all_its_tables(stor
     assert WHOLE[0] not in left(store)
 
 
-def test_clearing_leaves_what_is_not_its_own(store: Store) -> None:
+def test_clearing_leaves_what_is_not_its_own(store):
     (store.folder / "mine.txt").write_text("x")
     (store.folder / "calls" / "mine.txt").write_text("x")
     store.clear()
@@ -97,7 +95,7 @@ def test_clearing_leaves_what_is_not_its_own(store: Store) -> None:
     assert left(store) == ["calls/mine.txt", "mine.txt"]
 
 
-def test_what_was_counted_is_kept_beside_the_tables(store: Store) -> None:
+def test_what_was_counted_is_kept_beside_the_tables(store):
     assert store.remembered(COUNTER) == {}
     store.remember("a" * 16, COUNTER, b"counts")
     store.remember("a" * 16, COUNTER, b"others come too late")
@@ -129,9 +127,7 @@ def failing_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("shard", [ONE, THREE])
 @pytest.mark.parametrize("number", [1, 2, 3])
-def test_a_shard_without_its_runs_is_not_there(
-    number: int, shard: str, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shard_without_its_runs_is_not_there(number, shard, store, monkeypatch):
     """New or in the place of another: broken off, it is done again, and no mixture."""
     with monkeypatch.context() as patch:
         failing_at(number, patch)
@@ -145,7 +141,7 @@ def test_a_shard_without_its_runs_is_not_there(
     assert store.cells()[cell("C1")] == shard
 
 
-def test_what_a_killed_run_left_is_tidied_away_and_nothing_else(store: Store) -> None:
+def test_what_a_killed_run_left_is_tidied_away_and_nothing_else(store):
     store.path("facts", THREE).parent.mkdir()
     for leftover in (store.path("facts", THREE), store.path("calls", THREE)):
         leftover.write_bytes(b"x")
@@ -160,16 +156,14 @@ def test_what_a_killed_run_left_is_tidied_away_and_nothing_else(store: Store) ->
     assert left(store) == sorted([*WHOLE, "calls/notes.txt", "prompts/system.md"])
 
 
-def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+def test_a_file_is_replaced_whole(tmp_path):
     for content in (b"old", b"new"):
         replace_file(tmp_path / "file", content)
     assert (tmp_path / "file").read_bytes() == b"new"
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
 
 
-def test_what_cannot_be_renamed_leaves_nothing_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_cannot_be_renamed_leaves_nothing_behind(tmp_path, monkeypatch):
     replace_file(tmp_path / "file", b"old")
     failing_at(1, monkeypatch)
     assert refusal(UsageError, lambda: replace_file(tmp_path / "file", b"new")) == snapshot(
@@ -182,7 +176,7 @@ def test_what_cannot_be_renamed_leaves_nothing_behind(
 # ------------------------------------------------------------------------------------ one writer
 
 
-def test_only_one_writes_at_a_time(store: Store) -> None:
+def test_only_one_writes_at_a_time(store):
     with store.locked():
         with (
             pytest.raises(UsageError, match="another run is writing into"),
@@ -194,28 +188,28 @@ def test_only_one_writes_at_a_time(store: Store) -> None:
         assert store.cells()
 
 
-def test_the_lock_is_let_go_when_a_run_fails(store: Store) -> None:
+def test_the_lock_is_let_go_when_a_run_fails(store):
     with pytest.raises(ZeroDivisionError), store.locked():
         raise ZeroDivisionError
     with store.locked():
         assert store.exists
 
 
-def test_where_nothing_can_be_written_it_is_said(tmp_path: Path) -> None:
+def test_where_nothing_can_be_written_it_is_said(tmp_path):
     (tmp_path / "file").write_text("x")
     for folder in ("file", "file/deeper", "no\0name"):
         with pytest.raises(UsageError, match="cannot write to"), Store(tmp_path / folder).locked():
             raise AssertionError
 
 
-def test_a_folder_of_any_name_can_be_read(tmp_path: Path) -> None:
+def test_a_folder_of_any_name_can_be_read(tmp_path):
     store = Store(tmp_path / "it's [a] 50 % *store* größer")
     store.describe({})
     store.put(ONE, shard_files([run("A1")]))
     assert store.cells() == {cell("A1"): ONE}
 
 
-def test_what_cannot_be_read_is_told_with_the_place(store: Store) -> None:
+def test_what_cannot_be_read_is_told_with_the_place(store):
     store.path(RUNS, TWO).write_bytes(b"PAR1 not really")
     with pytest.raises(InputError, match=f"damaged .*runs/{TWO}.parquet") as told:
         store.cells()

@@ -1,7 +1,5 @@
 """Summarisers are told what is replayed, and remember what they answered."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -45,14 +43,14 @@ def session(id: str, messages: int = 6) -> Conversation:
 REQUEST = SummaryRequest((), 100)
 
 
-def test_who_need_not_know_stays_as_it_is() -> None:
+def test_who_need_not_know_stays_as_it_is():
     plain = find_summarizer("lexrank")
     assert plain.bound(session("c"), 1) is plain
     remembering = Remembering(plain)
     assert remembering.bound(session("c"), 1) is remembering
 
 
-def test_the_same_is_asked_once_for_each_conversation_and_seed() -> None:
+def test_the_same_is_asked_once_for_each_conversation_and_seed():
     parrot = Parrot()
     remembering = Remembering(parrot)
     said = [
@@ -63,7 +61,7 @@ def test_the_same_is_asked_once_for_each_conversation_and_seed() -> None:
     assert parrot.asked == ["one 1", "two 1", "two 2"]
 
 
-def test_what_remembers_goes_by_the_name_of_what_it_asks() -> None:
+def test_what_remembers_goes_by_the_name_of_what_it_asks():
     lossy = find_summarizer("lossy")
     remembering = Remembering(lossy)
     bound = remembering.bound(session("c"), 1)
@@ -71,7 +69,7 @@ def test_what_remembers_goes_by_the_name_of_what_it_asks() -> None:
     assert remembering.simulated == bound.simulated == lossy.simulated
 
 
-def test_a_replay_binds_its_summariser() -> None:
+def test_a_replay_binds_its_summariser():
     parrot = Parrot()
     told = session("c", 30)
     trace = record(
@@ -92,7 +90,7 @@ def test_a_replay_binds_its_summariser() -> None:
         ("inflating", {"over_budget"}),
     ],
 )
-def test_a_side_call_carries_the_faults_of_its_summary(name: str, faults: set[str]) -> None:
+def test_a_side_call_carries_the_faults_of_its_summary(name, faults):
     trace = record(
         session("c", 30),
         find_strategy("full_summary"),

@@ -1,10 +1,7 @@
 """What was counted once is looked up, and who looks up is told the same."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -37,7 +34,7 @@ def sizes(conversation: Conversation) -> list[int]:
     return list(map(TOKENIZER.message, conversation.messages))
 
 
-def test_counts_come_back_as_they_were() -> None:
+def test_counts_come_back_as_they_were():
     story = SupportChat(turns=4).conversation(1)
     forget_counts()
     before = sizes(story)
@@ -48,13 +45,13 @@ def test_counts_come_back_as_they_were() -> None:
     assert sizes(story) == before
 
 
-def test_what_is_recalled_is_believed() -> None:
+def test_what_is_recalled_is_believed():
     long = "hello" * 4
     tokens.recall(talk(long, "world"), {"o200k_base": [10, -1]})
     assert sizes(talk(long, "world")) == [11, 1]
 
 
-def test_but_not_more_tokens_than_there_are_bytes() -> None:
+def test_but_not_more_tokens_than_there_are_bytes():
     """A store may be a stranger's, and so are the counts beside it."""
     counted = sizes(talk("hello", "w\N{SNOWMAN}"))
     forget_counts()
@@ -62,36 +59,36 @@ def test_but_not_more_tokens_than_there_are_bytes() -> None:
     assert sizes(talk("hello", "w\N{SNOWMAN}")) == counted
 
 
-def test_nor_what_would_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nor_what_would_fill_the_memory(monkeypatch):
     packed = tokens.packed([{"o200k_base": [0] * 10_000}])
     assert len(tokens.unpacked(packed)[0]["o200k_base"]) == 10_000
     monkeypatch.setattr(tokens, "_MOST", 1_000)
     assert tokens.unpacked(packed) == []
 
 
-def test_each_text_stands_once_and_what_nobody_counted_is_unknown() -> None:
+def test_each_text_stands_once_and_what_nobody_counted_is_unknown():
     story = talk("hello", "world", "hello")
     TOKENIZER.text("world")
     assert tokens.counted(story) == {"o200k_base": [-1, 1]}
 
 
-def test_nothing_is_kept_of_what_was_never_counted() -> None:
+def test_nothing_is_kept_of_what_was_never_counted():
     encoding("o200k_base")
     assert tokens.counted(talk("hello")) == {}
 
 
 @pytest.mark.parametrize("counts", [{"o200k_base": [1_000]}, {"nobody_s": [1_000, 1_000]}])
-def test_the_counts_of_something_else_are_passed_over(counts: tokens.Counts) -> None:
+def test_the_counts_of_something_else_are_passed_over(counts):
     tokens.recall(talk("hello", "world"), counts)
     assert sizes(talk("hello", "world")) == [1, 1]
 
 
 @pytest.mark.parametrize("content", [b"", b"no file of counts", tokens.packed([{"a": [1]}])[:-3]])
-def test_what_is_damaged_is_counted_again(content: bytes) -> None:
+def test_what_is_damaged_is_counted_again(content):
     assert tokens.unpacked(content) == []
 
 
-def test_a_store_remembers_what_was_counted(tmp_path: Path) -> None:
+def test_a_store_remembers_what_was_counted(tmp_path):
     talk = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "world"}]
     (tmp_path / "talk.json").write_text(json.dumps(talk))
 

@@ -1,7 +1,5 @@
 """Files of TOML: what would take long to parse is refused before."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

@@ -1,9 +1,5 @@
 """What runs have used together, in whichever order it was found."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import hypothesis.strategies as st
 from hypothesis import given
 
@@ -18,7 +14,7 @@ USED = st.dictionaries(
 
 
 @given(one=USED, two=USED, three=USED)
-def test_order_pieces_and_repetition_change_nothing(one, two, three) -> None:
+def test_order_pieces_and_repetition_change_nothing(one, two, three):
     whole = united([one, two, three])
     assert united([united([three, one]), two, one]) == whole
     assert str(united([three, two, one])) == str(whole)  # its order, too
@@ -38,7 +34,7 @@ servers = { preset = "8b", dollars = 2.5 }
 """
 
 
-def test_prices_are_those_of_the_sizes_that_were_used(tmp_path: Path) -> None:
+def test_prices_are_those_of_the_sizes_that_were_used(tmp_path):
     (tmp_path / "models.toml").write_text(TIERED)
     results = compactlab.run(
         ["coding_agent(turns=2, tokens=2000)"],

@@ -1,7 +1,5 @@
 """Messages and views, against plain lists."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest
@@ -126,7 +124,7 @@ TestMessages = Lists.TestCase
 TestMessages.settings = settings(max_examples=60, stateful_step_count=25)
 
 
-def test_two_who_go_on_from_the_same_place_do_not_meet() -> None:
+def test_two_who_go_on_from_the_same_place_do_not_meet():
     base = Messages(POOL[:2])
     one, other = base.append(POOL[2]), base.append(POOL[3])
     assert same(base, POOL[:2])
@@ -134,7 +132,7 @@ def test_two_who_go_on_from_the_same_place_do_not_meet() -> None:
     assert same(other.append(POOL[4]), [*POOL[:2], POOL[3], POOL[4]])
 
 
-def test_who_goes_on_the_same_way_shares_the_storage() -> None:
+def test_who_goes_on_the_same_way_shares_the_storage():
     base = Messages(POOL[:2])
     one, other = base.append(POOL[2], POOL[3]), base.append(POOL[2])
     assert one.stored_with(other)
@@ -143,7 +141,7 @@ def test_who_goes_on_the_same_way_shares_the_storage() -> None:
     assert same(one, POOL[:4])
 
 
-def test_a_branch_knows_what_it_has_in_common_with_what_it_was_made_from() -> None:
+def test_a_branch_knows_what_it_has_in_common_with_what_it_was_made_from():
     weighed: list[str] = []
 
     def weight(message: Message) -> int:
@@ -160,7 +158,7 @@ def test_a_branch_knows_what_it_has_in_common_with_what_it_was_made_from() -> No
         base.branch(7, [])
 
 
-def test_the_list_that_it_was_made_from_may_change_afterwards() -> None:
+def test_the_list_that_it_was_made_from_may_change_afterwards():
     items = POOL[:2]
     messages = Messages(items)
     items.clear()
@@ -168,9 +166,7 @@ def test_the_list_that_it_was_made_from_may_change_afterwards() -> None:
 
 
 @given(st.tuples(PLACE, PLACE), st.tuples(PLACE, PLACE), st.booleans())
-def test_the_difference_is_what_must_go_and_what_must_come(
-    mine: tuple[int | None, int | None], its: tuple[int | None, int | None], apart: bool
-) -> None:
+def test_the_difference_is_what_must_go_and_what_must_come(mine, its, apart):
     messages = Messages(POOL)
     here, there = messages[slice(*mine)], messages[slice(*its)]
     gone, come = here.difference(Messages(there) if apart else there)
@@ -185,9 +181,7 @@ def test_the_difference_is_what_must_go_and_what_must_come(
     st.integers(0, 8),
     st.integers(0, 3),
 )
-def test_an_edit_in_one_place_is_told_from_what_moved(
-    order: list[int], start: int, stop: int, new: int
-) -> None:
+def test_an_edit_in_one_place_is_told_from_what_moved(order, start, stop, new):
     items = [POOL[index] for index in order]
     start, stop = min(start, len(items)), min(max(start, stop), len(items))
     come = [sized("come", 9) for _ in range(new)]
@@ -197,7 +191,7 @@ def test_an_edit_in_one_place_is_told_from_what_moved(
         assert edit == (start, stop, start + new)
 
 
-def test_only_messages_that_are_there_are_replaced() -> None:
+def test_only_messages_that_are_there_are_replaced():
     messages = Messages(POOL[:3])
     assert messages.replace({}) is messages
     for place in (-1, 3):
@@ -205,12 +199,12 @@ def test_only_messages_that_are_there_are_replaced() -> None:
             messages.replace({place: POOL[0]})
 
 
-def test_what_is_replaced_holds_the_new_and_not_the_old() -> None:
+def test_what_is_replaced_holds_the_new_and_not_the_old():
     messages = Messages(POOL[:3]).replace({1: POOL[5]})
     assert [messages.holds(message) for message in POOL[:6]] == [1, 0, 1, 0, 0, 1]
 
 
-def test_messages_are_immutable() -> None:
+def test_messages_are_immutable():
     messages = Messages(POOL[:2])
     with pytest.raises(TypeError):
         messages[0] = POOL[1]  # type: ignore[index]
@@ -218,25 +212,25 @@ def test_messages_are_immutable() -> None:
         messages.extra = 1  # type: ignore[attr-defined]
 
 
-def test_messages_travel_alone() -> None:
+def test_messages_travel_alone():
     """Not with all that was ever stored beside them."""
     sent = pickle.dumps(Messages(POOL)[1:2])
     assert pickle.loads(sent) == Messages(POOL[1:2])
     assert len(sent) < len(pickle.dumps(POOL))
 
 
-def test_messages_are_sliced_in_order() -> None:
+def test_messages_are_sliced_in_order():
     with pytest.raises(ValueError, match="in order"):
         Messages(POOL)[::-1]
     assert same(Messages(POOL)[2:100][1:][:-1], POOL[3:-1])
 
 
-def test_messages_are_no_list() -> None:
+def test_messages_are_no_list():
     assert Messages(POOL) != POOL
     assert repr(Messages(POOL[:2])) == "Messages(['m0', 'm1'])"
 
 
-def test_each_message_is_weighed_once_however_a_session_grows() -> None:
+def test_each_message_is_weighed_once_however_a_session_grows():
     weighed: list[str] = []
 
     def weight(message: Message) -> int:
@@ -255,9 +249,7 @@ def test_each_message_is_weighed_once_however_a_session_grows() -> None:
 
 
 @given(st.lists(MESSAGE, max_size=4), st.lists(MESSAGE, max_size=4))
-def test_a_view_with_the_same_messages_is_that_very_view(
-    items: list[Message], others: list[Message]
-) -> None:
+def test_a_view_with_the_same_messages_is_that_very_view(items, others):
     view = View((text("system"),), Messages(items))
     changed = view.with_messages(others)
     assert same(changed.messages, others)
@@ -266,14 +258,14 @@ def test_a_view_with_the_same_messages_is_that_very_view(
     assert same(view.messages, items)
 
 
-def test_a_view_that_is_appended_to_stays_as_it_was() -> None:
+def test_a_view_that_is_appended_to_stays_as_it_was():
     view = View((text("system"),)).append(POOL[0])
     longer = view.append(POOL[1])
     assert (len(view.messages), len(longer.messages)) == (1, 2)
     assert longer.system is view.system
 
 
-def test_other_system_blocks_leave_the_messages() -> None:
+def test_other_system_blocks_leave_the_messages():
     view = View((text("old"),)).append(POOL[0])
     changed = view.with_system(text("new"), text("er"))
     assert [part.text for part in changed.system] == ["new", "er"]
@@ -281,12 +273,12 @@ def test_other_system_blocks_leave_the_messages() -> None:
     assert [part.text for part in view.system] == ["old"]
 
 
-def test_a_view_cannot_be_changed() -> None:
+def test_a_view_cannot_be_changed():
     with pytest.raises(AttributeError):
         View().system = ()  # type: ignore[misc]
 
 
-def test_views_are_equal_by_content() -> None:
+def test_views_are_equal_by_content():
     view = View((text("system"),)).append(POOL[0])
     assert view == View((text("system"),), Messages([POOL[0]]))
     assert view != View((text("system"),))

@@ -1,13 +1,11 @@
 """What is weighed once is not weighed again until it is forgotten."""
 
-from __future__ import annotations
-
 from compactlab.sim.core.blocks import forget_blocks
 from compactlab.sim.core.message import Message, remembered
 from tests.sim.drawn import sized
 
 
-def test_a_message_is_weighed_once_and_its_equal_for_itself() -> None:
+def test_a_message_is_weighed_once_and_its_equal_for_itself():
     seen = []
 
     @remembered

@@ -1,7 +1,5 @@
 """A shard that nobody survives is done cell by cell, until the deadly run is alone and fails."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass

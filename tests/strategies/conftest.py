@@ -1,7 +1,5 @@
 """What the stories about strategies have in common: conversations told in a few letters."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace

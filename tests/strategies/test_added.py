@@ -1,7 +1,5 @@
 """What strategies put into prompts, counted: nothing that was said, and everything else."""
 
-from __future__ import annotations
-
 import pytest
 
 from compactlab.sim.metrics import RunData

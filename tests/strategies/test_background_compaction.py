@@ -1,7 +1,5 @@
 """A summary is prepared at four fifths of the window and put in later: the Copilot SDK's."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

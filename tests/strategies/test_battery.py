@@ -1,7 +1,5 @@
 """Every built-in strategy keeps the contract of the family, at its defaults."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest
@@ -58,20 +56,20 @@ def broken(spec: str, conversations: int = 0, seed: int = 0) -> list[Violation]:
 
 
 @pytest.mark.parametrize("spec", ALL_STRATEGIES)
-def test_it_keeps_the_contract(spec: str) -> None:
+def test_it_keeps_the_contract(spec):
     found = broken(spec, EXTREMES)
     assert not found, told(found)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", [*ALL_STRATEGIES, *ACTING])
-def test_it_keeps_the_contract_over_some(spec: str) -> None:
+def test_it_keeps_the_contract_over_some(spec):
     found = broken(spec)
     assert not found, told(found)
 
 
 @pytest.mark.slow
-def test_what_is_declared_occurs() -> None:
+def test_what_is_declared_occurs():
     declared = {
         (type(part), rule)
         for spec in ALL_STRATEGIES
@@ -93,12 +91,12 @@ def test_what_is_declared_occurs() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("spec", [*ALL_STRATEGIES, *ACTING])
-def test_it_keeps_the_contract_over_very_many(spec: str) -> None:
+def test_it_keeps_the_contract_over_very_many(spec):
     found = broken(spec, 2000, seed=1)
     assert not found, told(found)
 
 
-def test_every_strategy_is_in_the_line_up() -> None:
+def test_every_strategy_is_in_the_line_up():
     named = {type(part) for spec in ALL_STRATEGIES for part in find_strategy(spec).parts}
     whole = {type(find_strategy(spec)) for spec in ALL_STRATEGIES}
     assert set(STRATEGIES.built_in.values()) <= named | whole

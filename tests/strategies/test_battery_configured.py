@@ -1,7 +1,5 @@
 """Every built-in strategy keeps the contract of the family in odd sizes, too."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -44,9 +42,7 @@ def configured(draw: st.DrawFn, cls: type[Strategy]) -> Strategy:
 @pytest.mark.parametrize("name", sorted(STRATEGIES.built_in))
 @settings(max_examples=2, phases=[Phase.generate])
 @given(data=st.data(), seed=st.integers(0, 5))
-def test_it_keeps_the_contract_however_it_is_configured(
-    name: str, data: st.DataObject, seed: int
-) -> None:
+def test_it_keeps_the_contract_however_it_is_configured(name, data, seed):
     keeps_it(in_company(data.draw(configured(STRATEGIES.built_in[name]))), 13, seed)
 
 
@@ -54,7 +50,7 @@ def test_it_keeps_the_contract_however_it_is_configured(
 @pytest.mark.parametrize("name", sorted(STRATEGIES.built_in))
 @settings(max_examples=40, phases=[Phase.generate])
 @given(data=st.data(), seed=st.integers(0, 50))
-def test_and_in_very_many_sizes(name: str, data: st.DataObject, seed: int) -> None:
+def test_and_in_very_many_sizes(name, data, seed):
     keeps_it(in_company(data.draw(configured(STRATEGIES.built_in[name]))), 30, seed)
 
 

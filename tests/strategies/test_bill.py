@@ -1,7 +1,5 @@
 """What compaction costs: the stories that compactlab is there to tell."""
 
-from __future__ import annotations
-
 import pytest
 
 from compactlab.sim.metrics import measure

@@ -1,7 +1,5 @@
 """Strategies are found by name, by class, in files and in packages; what is wrong is named."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """Cliff compaction: what the digest has, and what is in no digest."""
 
-from __future__ import annotations
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 

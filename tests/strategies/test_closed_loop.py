@@ -1,7 +1,5 @@
 """Every strategy goes through the closed loop, in which messages are born that no script holds."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest
@@ -45,12 +43,12 @@ def go_through(spec: str, scenario: str) -> None:
 
 @pytest.mark.parametrize("scenario", FAST)
 @pytest.mark.parametrize("spec", [*ALL_STRATEGIES, INPUTS])
-def test_every_strategy_goes_through_it(spec: str, scenario: str) -> None:
+def test_every_strategy_goes_through_it(spec, scenario):
     go_through(spec, scenario)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("scenario", SLOW)
 @pytest.mark.parametrize("spec", ALL_STRATEGIES)
-def test_and_through_longer_ones(spec: str, scenario: str) -> None:
+def test_and_through_longer_ones(spec, scenario):
     go_through(spec, scenario)

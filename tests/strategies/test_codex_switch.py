@@ -1,7 +1,5 @@
 """Codex compacts at the beginning of a turn whose model cannot go on with what is there."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -51,7 +49,7 @@ def compactions(steps: list[Step]) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("route", ["auto", "local"])
-def test_the_model_before_compacts_for_one_that_cannot_read_it(route: str, steps: Any) -> None:
+def test_the_model_before_compacts_for_one_that_cannot_read_it(route, steps):
     made = steps(f"codex(route='{route}')", OLD, OLD, NEW, NEXT)
     assert compactions(made) == [(2, "gpt-5-5")]
     assert made[2].usage.prompt < made[1].usage.prompt
@@ -70,9 +68,7 @@ def test_the_model_before_compacts_for_one_that_cannot_read_it(route: str, steps
         ([OLD, OLD], []),
     ],
 )
-def test_what_users_of_0_145_report_is_any_change(
-    settings: list[str], any_change: list[int], steps: Any
-) -> None:
+def test_what_users_of_0_145_report_is_any_change(settings, any_change, steps):
     """openai/codex issue 33833: at 10 to 24 % of the window, by model or by effort."""
     assert compactions(steps("codex", *settings)) == []
     assert [
@@ -80,14 +76,14 @@ def test_what_users_of_0_145_report_is_any_change(
     ] == any_change
 
 
-def test_within_a_turn_nothing_is_a_switch(steps: Any) -> None:
+def test_within_a_turn_nothing_is_a_switch(steps):
     """A log whose model changes between a call and its result, say by a fallback."""
     assert compactions(steps("codex", OLD, NEW, script="uc ra")) == []
     later = steps("codex(switch='any')", OLD, NEW, NEW, script="uc ra ua")
     assert compactions(later) == []
 
 
-def test_a_replay_under_one_model_has_no_switch(steps: Any) -> None:
+def test_a_replay_under_one_model_has_no_switch(steps):
     assert compactions(steps("codex", OLD, NEW, model="gpt-5.5")) == []
     assert compactions(steps("codex(switch='never')", OLD, NEW)) == []
     # But its effort is the log's.
@@ -95,12 +91,12 @@ def test_a_replay_under_one_model_has_no_switch(steps: Any) -> None:
     assert compactions(changed) == [(1, "gpt-5-5")]
 
 
-def test_a_rewind_takes_the_model_back_too(steps: Any) -> None:
+def test_a_rewind_takes_the_model_back_too(steps):
     made = steps("codex", OLD, NEW, OLD, script="ua ua <2 ua")
     assert compactions(made) == [(1, "gpt-5-5")]
 
 
-def test_the_hash_is_that_of_the_model_under_any_price() -> None:
+def test_the_hash_is_that_of_the_model_under_any_price():
     names = [OLD, "gpt-5.5@none", "gpt-5.6-sol+batch", "gpt-6-luna", "gpt-5.4", OTHER]
     hashes = [comp_hash(find_model(name)) for name in names]
     assert hashes == ["2911", "2911", "3000", "3000", "", ""]

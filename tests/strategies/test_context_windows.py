@@ -1,7 +1,5 @@
 """A full window is left for an empty one: notes lead on, and what was said can be searched."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import pytest

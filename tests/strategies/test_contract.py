@@ -4,8 +4,6 @@ Replayed are the line-up at its defaults, and strategies in sizes in which they 
 conversations.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from compactlab.sim.core.view import Messages

@@ -1,7 +1,5 @@
 """What strategies declare that they do is what they do."""
 
-from __future__ import annotations
-
 import pytest
 
 from compactlab import api
@@ -21,14 +19,14 @@ def session() -> Conversation:
     return CodingAgent(turns=8, tokens=40_000).conversation(seed=0)
 
 
-def test_every_strategy_declares_what_it_does() -> None:
+def test_every_strategy_declares_what_it_does():
     silent = {name for name, cls in STRATEGIES.built_in.items() if not _does(cls())}
     assert silent == NOTHING
     assert not [cls for cls in STRATEGIES.built_in.values() if issubclass(cls, Agent) and cls.does]
 
 
 @pytest.mark.parametrize("name", sorted(set(STRATEGIES.built_in) - NOTHING))
-def test_it_does_what_it_declares(name: str, session: Conversation) -> None:
+def test_it_does_what_it_declares(name, session):
     """Side calls and files tell of it."""
     does = _does(find_strategy(name))
     files: dict[str, str] = {}
@@ -39,7 +37,7 @@ def test_it_does_what_it_declares(name: str, session: Conversation) -> None:
         assert {Act.OFFLOAD, Act.NOTE} & set(does)
 
 
-def test_when_is_read_off_the_phases() -> None:
+def test_when_is_read_off_the_phases():
     assert _when(find_strategy("sliding_window")) == ["every call"]
     assert _when(find_strategy("idle_compaction")) == ["threshold", "silence"]
     assert _when(find_strategy("copilot_cli")) == ["threshold", "background", "overflow"]

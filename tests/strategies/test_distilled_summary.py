@@ -1,7 +1,5 @@
 """OpenClaw 2026.9.6: the flush on a copy, summaries that are distilled anew and checked."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -84,7 +82,7 @@ def summaries(trace: Trace) -> list[str]:
     return list(sent.values())
 
 
-def test_it_compacts_after_an_answer_whose_prompt_reaches_the_trigger(compacted: Any) -> None:
+def test_it_compacts_after_an_answer_whose_prompt_reaches_the_trigger(compacted):
     trace = compacted("ua" * 2 + "ucra" + "ua", sizes={"r7": 3000})
     prompts = [step.usage.prompt for step in trace.steps]
     assert prompts[3] >= 1000 > prompts[2]
@@ -92,7 +90,7 @@ def test_it_compacts_after_an_answer_whose_prompt_reaches_the_trigger(compacted:
     assert {call.waits for call in trace.steps[3].side} == {False}  # the answer was there before
 
 
-def test_an_answer_counts_when_somebody_speaks_again(compacted: Any) -> None:
+def test_an_answer_counts_when_somebody_speaks_again(compacted):
     trace = compacted("ua" * 4, sizes={"a4": 7000})
     assert [step.compaction for step in trace.steps][:3] == [False, False, True]
     before, after = trace.steps[1:3]
@@ -101,13 +99,13 @@ def test_an_answer_counts_when_somebody_speaks_again(compacted: Any) -> None:
     assert after.side[0].waits
 
 
-def test_it_compacts_before_a_turn_that_would_reach_it(compacted: Any) -> None:
+def test_it_compacts_before_a_turn_that_would_reach_it(compacted):
     trace = compacted("ua" * 4, sizes={"u5": 7000})
     assert [step.compaction for step in trace.steps][:3] == [False, False, True]
     assert trace.steps[2].side[0].waits
 
 
-def test_a_summary_stands_under_five_headings_with_the_last_turns_behind(compacted: Any) -> None:
+def test_a_summary_stands_under_five_headings_with_the_last_turns_behind(compacted):
     (first, *_) = summaries(compacted("ua" * 8))
     places = [first.index(heading) for heading in HEADINGS]
     assert places == sorted(places)
@@ -115,7 +113,7 @@ def test_a_summary_stands_under_five_headings_with_the_last_turns_behind(compact
     assert "It was said." in first
 
 
-def test_the_summary_before_is_one_of_the_messages_and_not_carried_on(compacted: Any) -> None:
+def test_the_summary_before_is_one_of_the_messages_and_not_carried_on(compacted):
     writer = Echo()
     compacted("ua" * 40, replace(SMALL, trigger=2000), writer=writer)
     assert not any(request.previous for request in writer.asked)
@@ -124,13 +122,13 @@ def test_the_summary_before_is_one_of_the_messages_and_not_carried_on(compacted:
     assert all("previous-compaction-summary" in request.transcript for request in again)
 
 
-def test_all_that_is_appended_has_sixteen_thousand_characters(compacted: Any) -> None:
+def test_all_that_is_appended_has_sixteen_thousand_characters(compacted):
     trace = compacted("ua" * 8, writer=Echo("word " * 5000))
     assert max(map(len, summaries(trace))) <= MOST_CHARS
     assert all(CUT_OFF.strip() in text for text in summaries(trace))
 
 
-def test_the_latest_request_and_its_identifiers_are_put_in(compacted: Any) -> None:
+def test_the_latest_request_and_its_identifiers_are_put_in(compacted):
     assert all('"u' in text for text in summaries(compacted("ua" * 8)))
     plain = DistilledSummary(
         trigger=1000, keep_recent_tokens=300, recent_turns_preserve=1, quality_guard=False
@@ -138,9 +136,7 @@ def test_the_latest_request_and_its_identifiers_are_put_in(compacted: Any) -> No
     assert not any("Latest user request" in text for text in summaries(compacted("ua" * 8, plain)))
 
 
-def test_what_lacks_a_heading_is_asked_for_again_and_then_nothing_is_compacted(
-    compacted: Any,
-) -> None:
+def test_what_lacks_a_heading_is_asked_for_again_and_then_nothing_is_compacted(compacted):
     requests = []
     for retries in (0, 1, 3):
         rule = replace(SMALL, forgets_headings=1.0, max_retries=retries)
@@ -152,14 +148,14 @@ def test_what_lacks_a_heading_is_asked_for_again_and_then_nothing_is_compacted(
     assert requests[0] > 4
 
 
-def test_an_own_heading_of_the_writer_is_believed(compacted: Any) -> None:
+def test_an_own_heading_of_the_writer_is_believed(compacted):
     said = "\n\n".join(f"{heading}\nnone" for heading in HEADINGS[:4])
     assert not any(step.compaction for step in compacted("ua" * 9, writer=Echo(said)).steps)
     whole = f"{said}\n\n{HEADINGS[4]}\nnone"
     assert any(step.compaction for step in compacted("ua" * 9, writer=Echo(whole)).steps)
 
 
-def test_the_check_names_what_is_wrong() -> None:
+def test_the_check_names_what_is_wrong():
     text = "\n".join(HEADINGS[:4])
     found = audit(text, text, [text, text], Facts(("order-123456",), "Rename the parser module"))
     assert found == [
@@ -169,7 +165,7 @@ def test_the_check_names_what_is_wrong() -> None:
     ]
 
 
-def test_another_model_summarises_and_flushes(compacted: Any) -> None:
+def test_another_model_summarises_and_flushes(compacted):
     agent = Openclaw(compaction_model="claude-haiku-4-5", flush_model="gpt-5", trigger=1000)
     trace = compacted("ua" * 12, agent)
     models = {call.purpose: call.model for step in trace.steps for call in step.side}
@@ -184,7 +180,7 @@ def test_another_model_summarises_and_flushes(compacted: Any) -> None:
 # Within a turn, and by bytes.
 
 
-def test_within_a_turn_nothing_happens_unless_it_is_told(compacted: Any) -> None:
+def test_within_a_turn_nothing_happens_unless_it_is_told(compacted):
     story = "ua" * 3 + "u" + "cr" * 12 + "a"
     assert not any(step.compaction for step in compacted(story).steps[:16])
     rule = DistilledSummary(
@@ -201,7 +197,7 @@ def asked_of(compacted: Any, story: str, rule: Any) -> list[SummaryRequest]:
     return writer.asked
 
 
-def test_bytes_compact_too_and_then_wait_for_as_many_again(compacted: Any) -> None:
+def test_bytes_compact_too_and_then_wait_for_as_many_again(compacted):
     rule = DistilledSummary(
         max_active_transcript_bytes=1500, keep_recent_tokens=300, recent_turns_preserve=1
     )
@@ -214,7 +210,7 @@ def test_bytes_compact_too_and_then_wait_for_as_many_again(compacted: Any) -> No
 # Faults that users complained about.
 
 
-def test_cached_reads_of_a_turn_count_as_context_where_they_are_planted(compacted: Any) -> None:
+def test_cached_reads_of_a_turn_count_as_context_where_they_are_planted(compacted):
     story, sizes = "u" + "cr" * 5 + "a" + "ua" * 3, {"u1": 8000}
     sound = DistilledSummary(trigger=5000, keep_recent_tokens=300, recent_turns_preserve=1)
     faulty = DistilledSummary(
@@ -224,7 +220,7 @@ def test_cached_reads_of_a_turn_count_as_context_where_they_are_planted(compacte
     assert any(step.compaction for step in compacted(story, faulty, sizes=sizes).steps)
 
 
-def test_a_report_of_before_the_compaction_fires_again_where_it_is_planted(compacted: Any) -> None:
+def test_a_report_of_before_the_compaction_fires_again_where_it_is_planted(compacted):
     sound = DistilledSummary(trigger=1000, keep_recent_tokens=300, recent_turns_preserve=1)
     faulty = DistilledSummary(
         trigger=1000, keep_recent_tokens=300, recent_turns_preserve=1, stale_usage=True
@@ -235,7 +231,7 @@ def test_a_report_of_before_the_compaction_fires_again_where_it_is_planted(compa
     assert made[1] > made[0]
 
 
-def test_they_are_settings_of_the_newest_version() -> None:
+def test_they_are_settings_of_the_newest_version():
     said = refusal(
         UsageError, lambda: find_strategy("openclaw(version='2026.3.13', stale_usage=True)")
     )
@@ -252,13 +248,13 @@ memory_flush: model, failing and with_cache_reads are settings of 2026.9.6, not 
 # What the program from npm does, found by running it beside this one.
 
 
-def test_an_empty_answer_is_no_summary(compacted: Any) -> None:
+def test_an_empty_answer_is_no_summary(compacted):
     trace = compacted("ua" * 8, writer=Echo(""))
     assert any(side(trace, "summary"))
     assert not any(step.compaction for step in trace.steps)
 
 
-def test_nothing_is_compacted_twice_before_something_is_said(moment: Any) -> None:
+def test_nothing_is_compacted_twice_before_something_is_said(moment):
     now = moment("uauaua", size=400, reported=Usage(1200))
     now.host.phase = Phase.BEFORE_TURN
     written = [Part("text", "It was said.", "summary", (Source("u1"),))]
@@ -271,16 +267,14 @@ def test_nothing_is_compacted_twice_before_something_is_said(moment: Any) -> Non
         assert SMALL.compact(more, now.host) is not more
 
 
-def test_before_a_turn_it_keeps_as_little_as_it_can_rather_than_nothing_at_all(
-    compacted: Any,
-) -> None:
+def test_before_a_turn_it_keeps_as_little_as_it_can_rather_than_nothing_at_all(compacted):
     rule = DistilledSummary(trigger=1000, recent_turns_preserve=1, quality_guard=False)
     trace = compacted("ua" * 4, rule, sizes={"a4": 7000})
     assert [step.compaction for step in trace.steps][:3] == [False, False, True]
     assert [message.id for message in list(trace.prompts())[2]] == ["distilled-1", "a4", "u5"]
 
 
-def test_after_it_the_whole_request_is_believed_and_before_a_turn_the_messages(moment: Any) -> None:
+def test_after_it_the_whole_request_is_believed_and_before_a_turn_the_messages(moment):
     """The next check goes by what the compaction estimated of what it left."""
     now = moment("uaua u", size=40, reported=Usage(600, output=50))
     view = now.view.with_system(Part("text", "", "opaque", (), size=100))
@@ -291,7 +285,7 @@ def test_after_it_the_whole_request_is_believed_and_before_a_turn_the_messages(m
         assert believed_prompt(view, now.host)[0] == known
 
 
-def test_a_result_that_is_cut_ends_no_cycle_of_the_flush(compacted: Any) -> None:
+def test_a_result_that_is_cut_ends_no_cycle_of_the_flush(compacted):
     flush = MemoryFlush(soft_threshold_tokens=9_000, trigger=10_000)
     story, sizes = "ua" * 4 + "ucra" + "ua" * 3, {"u1": 24_000, "r11": 90_000}
     for rule in (flush, Pipeline((WriteGuard(), flush))):
@@ -299,9 +293,7 @@ def test_a_result_that_is_cut_ends_no_cycle_of_the_flush(compacted: Any) -> None
         assert sum(map(bool, side(trace, "flush"))) == 1
 
 
-def test_the_request_that_goes_on_is_remembered_where_no_message_has_it_any_more(
-    moment: Any,
-) -> None:
+def test_the_request_that_goes_on_is_remembered_where_no_message_has_it_any_more(moment):
     now, asked = moment("ucrcr", reported=Usage(90_000)), list[str]()
     now.host.phase = Phase.ON_OVERFLOW
 
@@ -319,7 +311,7 @@ def test_the_request_that_goes_on_is_remembered_where_no_message_has_it_any_more
 
 
 @pytest.mark.parametrize(("end", "length"), [("x", 800), ("\N{ROCKET}", 799)])
-def test_a_long_request_is_cut_in_its_middle_and_by_code_units(end: str, length: int) -> None:
+def test_a_long_request_is_cut_in_its_middle_and_by_code_units(end, length):
     """Of an odd rest the end has one more; half a character is left out."""
     ask = "a" * 900 + end * 400 + "b" * 79
     shown = shown_ask(ask, 800, "latest user request")
@@ -327,7 +319,7 @@ def test_a_long_request_is_cut_in_its_middle_and_by_code_units(end: str, length:
     assert shown.startswith("a" * 379 + "\n[... latest")
 
 
-def test_files_are_named_by_tools_of_other_agents_and_the_lists_are_short() -> None:
+def test_files_are_named_by_tools_of_other_agents_and_the_lists_are_short():
     files = _Files()
     named = {"Read": "file_path", "mcp__fs__read": "path", "fs__Edit": "filePath", "Grep": "path"}
     for n, (tool, name) in enumerate(named.items()):
@@ -346,7 +338,7 @@ def test_files_are_named_by_tools_of_other_agents_and_the_lists_are_short() -> N
 # The flush on a copy.
 
 
-def test_a_flush_leaves_nothing_in_the_session(compacted: Any) -> None:
+def test_a_flush_leaves_nothing_in_the_session(compacted):
     flush = MemoryFlush(soft_threshold_tokens=500, trigger=2500)
     trace = compacted("ua" * 12, flush)
     assert side(trace, "flush").count(0) == 11
@@ -356,19 +348,19 @@ def test_a_flush_leaves_nothing_in_the_session(compacted: Any) -> None:
     assert sum(call.heard for step in trace.steps for call in step.side) == 0
 
 
-def test_it_runs_after_an_answer_and_nobody_waits(compacted: Any) -> None:
+def test_it_runs_after_an_answer_and_nobody_waits(compacted):
     trace = compacted("ua" * 12, MemoryFlush(soft_threshold_tokens=500, trigger=2500))
     (call,) = [call for step in trace.steps for call in step.side]
     assert not call.waits
 
 
-def test_three_failures_and_it_is_given_up_until_the_next_compaction(compacted: Any) -> None:
+def test_three_failures_and_it_is_given_up_until_the_next_compaction(compacted):
     failing = MemoryFlush(soft_threshold_tokens=500, trigger=2500, failing=1)
     assert sum(side(compacted("ua" * 14, failing), "flush")) == 3
 
 
 @pytest.mark.parametrize(("window", "due"), [(32_768, 20_576), (200_000, 176_000)])
-def test_its_reserve_is_at_most_a_quarter_of_the_window(moment: Any, window: int, due: int) -> None:
+def test_its_reserve_is_at_most_a_quarter_of_the_window(moment, window, due):
     # 20,576 is the example of OpenClaw's documentation (2026.9.6, housekeeping.md).
     def is_due(used: int) -> bool:
         now = moment("ua", size=4, reported=Usage(uncached=used), window=window)
@@ -380,14 +372,14 @@ def test_its_reserve_is_at_most_a_quarter_of_the_window(moment: Any, window: int
 # Around it.
 
 
-def test_a_result_is_capped_by_the_window_and_no_longer_removed(compacted: Any) -> None:
+def test_a_result_is_capped_by_the_window_and_no_longer_removed(compacted):
     trace = compacted("ucra" * 2, Openclaw(), sizes={"r3": 20_000})
     results = {m.id: m.text for prompt in trace.prompts() for m in prompt if m.role == "tool"}
     assert max(map(len, results.values())) == cap(40_000)
     assert ELIDED not in results.values()
 
 
-def test_sections_are_told_by_their_headings() -> None:
+def test_sections_are_told_by_their_headings():
     page = "## A\none\n```\n## B\n```\n### C\nin A\n## B\ntwo\n### D\nin B"
     assert sections_of(page, ["b", "A", "C"]) == [
         "## B\ntwo\n### D\nin B",
@@ -397,7 +389,7 @@ def test_sections_are_told_by_their_headings() -> None:
     assert rules_of(page, []) == rules_of(page, ["E"]) == ""
 
 
-def test_they_stand_under_every_summary(compacted: Any) -> None:
+def test_they_stand_under_every_summary(compacted):
     rule = DistilledSummary(
         trigger=1000,
         keep_recent_tokens=300,

@@ -1,7 +1,5 @@
 """The provider compacts for Codex: the words of the user stay, and an item that nobody can read."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

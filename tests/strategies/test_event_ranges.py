@@ -1,7 +1,5 @@
 """Ranges of turns give way to summaries that overlap, or to one that carries the last on."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """The older part by characters gives way to a summary that is checked: Gemini CLI's."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

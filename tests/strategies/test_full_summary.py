@@ -1,7 +1,5 @@
 """Near the limit the whole conversation gives way to a summary, and files are attached anew."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any
@@ -141,6 +139,6 @@ def test_older_versions_lost_it_and_other_words_of_the_client_are_summarised(sto
     ("model", "tokens"),
     [("claude-sonnet-4-5", 167_000), ("claude-opus-5-5", 967_000), ("claude-3-5-haiku", 178_808)],
 )
-def test_it_is_time_at_the_window_less_a_summary_and_a_buffer(model: str, tokens: int) -> None:
+def test_it_is_time_at_the_window_less_a_summary_and_a_buffer(model, tokens):
     """967K of 1M, as its documentation has it; a model that answers with less reserves less."""
     assert FullSummary().limit(Host(find_model(model))) == tokens

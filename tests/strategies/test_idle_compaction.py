@@ -1,7 +1,5 @@
 """A summary in a silence, before the cache dies: if a long pause is expected to cost more."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

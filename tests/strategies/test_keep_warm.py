@@ -1,7 +1,5 @@
 """Keep-warm pings: when they come, what they cost, and that they change no prompt."""
 
-from __future__ import annotations
-
 import pytest
 
 from compactlab.sim.core.conversation import Conversation

@@ -1,7 +1,5 @@
 """Laws of the plain strategies, over conversations of any kind."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Fields say what they may be, and nothing else is made of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import inf, nan
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -70,7 +68,7 @@ class Untold:
         ({"names": (1,)}, r"names must be a tuple of texts, not \(1,\)"),
     ],
 )
-def test_what_is_beyond_a_limit_is_refused(fields: dict[str, Any], why: str) -> None:
+def test_what_is_beyond_a_limit_is_refused(fields, why):
     with pytest.raises(ValueError, match=f"^{why}$"):
         Limited(**fields)
 
@@ -78,17 +76,17 @@ def test_what_is_beyond_a_limit_is_refused(fields: dict[str, Any], why: str) -> 
 @pytest.mark.parametrize(
     "fields", [{"keep": 1}, {"share": 0}, {"share": 1}, {"chance": 0.5}, {"part": 1}]
 )
-def test_what_stands_at_a_limit_is_not(fields: dict[str, Any]) -> None:
+def test_what_stands_at_a_limit_is_not(fields):
     assert Limited(**fields)
 
 
-def test_lists_become_tuples_all_the_way_down() -> None:
+def test_lists_become_tuples_all_the_way_down():
     lists: dict[str, Any] = {"names": ["read", "grep"], "size": ["tokens", [1, 2]]}
     made = Limited(**lists)
     assert (made.names, made.size) == (("read", "grep"), ("tokens", (1, 2)))
 
 
-def test_a_class_whose_types_cannot_be_told_has_no_limits() -> None:
+def test_a_class_whose_types_cannot_be_told_has_no_limits():
     assert Untold(keep=-1).keep == -1
 
 
@@ -100,7 +98,7 @@ LIMITED = [
 ]
 
 
-def test_whatever_is_built_in_refuses_what_its_own_fields_may_not_be() -> None:
+def test_whatever_is_built_in_refuses_what_its_own_fields_may_not_be():
     """Whole agents too, by their own field's name and not by that of a part which gets it."""
     for cls, name in LIMITED:
         with pytest.raises(ValueError, match=f"^{name} must be "):
@@ -117,6 +115,6 @@ def test_whatever_is_built_in_refuses_what_its_own_fields_may_not_be() -> None:
         ("openclaw(history_limit=-3)", "history_limit must be at least 0, not -3"),
     ],
 )
-def test_an_agent_is_stricter_than_its_part_where_it_says_so(spec: str, why: str) -> None:
+def test_an_agent_is_stricter_than_its_part_where_it_says_so(spec, why):
     with pytest.raises(UsageError, match=why):
         find_strategy(spec)

@@ -1,7 +1,5 @@
 """Old messages leave, and the passages that have to do with the newest come back."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import msgspec

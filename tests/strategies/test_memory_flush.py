@@ -268,7 +268,7 @@ def test_it_keeps_the_contract(flush):
     assert not [each for each in found if "memory_flush" in each.strategy]
 
 
-def test_the_flush_runs_so_many_tokens_before_the_trigger(moment: Any) -> None:
+def test_the_flush_runs_so_many_tokens_before_the_trigger(moment):
     def due(used: int, **fields: Any) -> bool:
         now = moment("uau", size=4, reported=Usage(uncached=used))
         return MemoryFlush(**fields)._due(now.view, now.host)

@@ -1,7 +1,5 @@
 """Oversized results go into files, with a pointer that leads nowhere else."""
 
-from __future__ import annotations
-
 import pytest
 from inline_snapshot import snapshot
 

@@ -1,7 +1,5 @@
 """The control that sees what comes, and keeps that alone."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Old outputs are erased between turns; when the window fills, a summary and a tail: OpenCode's."""
 
-from __future__ import annotations
-
 import pytest
 
 from compactlab.sim.models.model import find_model

@@ -1,7 +1,5 @@
 """A summary in front of the newest messages, which takes in what leaves them: LangChain's."""
 
-from __future__ import annotations
-
 import pytest
 
 from compactlab.sim.core.message import Usage

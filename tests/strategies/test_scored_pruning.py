@@ -1,7 +1,5 @@
 """Scored pruning: what goes is decided by scores, and everything else stays word for word."""
 
-from __future__ import annotations
-
 import json
 import os
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The provider's own compaction: a block in front of the answer, and nothing before it."""
 
-from __future__ import annotations
-
 import pytest
 
 from compactlab.sim.core.errors import UsageError

@@ -1,9 +1,5 @@
 """What the Signet specification (section 6.4) demands of a flush, and who meets it: the table."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from compactlab.sim.metrics import METRICS, RunData
@@ -69,28 +65,26 @@ def cells(profile: str, writer: str, session: str) -> list[str]:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=" ".join)
-def test_the_table_of_what_is_demanded_is_in_the_docs(
-    row: tuple[str, str, str], root: Path
-) -> None:
+def test_the_table_of_what_is_demanded_is_in_the_docs(row, root):
     page = (root / "docs" / "flush.md").read_text("utf-8")
     assert f"| {' | '.join(cells(*row))} |" in page
 
 
-def test_a_writer_that_notes_all_lacks_only_what_the_user_said_after_the_flush() -> None:
+def test_a_writer_that_notes_all_lacks_only_what_the_user_said_after_the_flush():
     *demands, decisions, user, progress, actions = cells(FULL, ALL, CHAT)[3:]
     assert demands == ["met", "met"]
     assert (decisions, progress) == ("100%", "100%")
     assert all(0.9 < int(share.rstrip("%")) / 100 < 1 for share in (user, actions))
 
 
-def test_a_reminder_in_the_request_for_a_summary_is_no_flush() -> None:
+def test_a_reminder_in_the_request_for_a_summary_is_no_flush():
     assert cells("hook", ALL, CHAT)[3] == "missed (0%)"
 
 
-def test_the_older_client_hides_more_of_an_answer_that_is_not_silent() -> None:
+def test_the_older_client_hides_more_of_an_answer_that_is_not_silent():
     newer, older = (int(cells(p, LOUD, CHAT)[4].split()[1].strip("(")) for p in (FULL, OLD))
     assert 0 < older < newer
 
 
-def test_who_writes_nothing_leaves_nothing_in_memory() -> None:
+def test_who_writes_nothing_leaves_nothing_in_memory():
     assert set(cells(FULL, "empty", CHAT)[5:]) == {"0%"}

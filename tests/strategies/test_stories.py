@@ -10,8 +10,6 @@ for one with a place-holder; behind a prompt stand its side calls in brackets, a
 exceeds the window. A mark behind ``+3`` holds for each of the three.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The summary stands behind the oldest messages, which stay where they are and in the cache."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """A checkpoint behind the task for every so many turns: The Complexity Trap's LLM summary."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """Users' rules stand behind each summary: what they are, where they stand, what they cost."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """The words of the user stay, a summary of all the rest comes last: Codex CLI's."""
 
-from __future__ import annotations
-
 import pytest
 from inline_snapshot import snapshot
 

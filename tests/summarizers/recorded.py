@@ -1,7 +1,5 @@
 """Recorded sessions whose compactions are planted: what each summary keeps is known."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 

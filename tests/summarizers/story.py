@@ -1,7 +1,5 @@
 """A made-up session of which it is known what it states, for summarisers that know the facts."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any

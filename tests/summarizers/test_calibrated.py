@@ -1,12 +1,9 @@
 """The summariser `calibrated`: it draws what its model says, and writes it as real agents do."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import Any, get_args
 
 import pytest
@@ -77,7 +74,7 @@ def close(hits: int, n: int, p: float) -> bool:
     return abs(hits - n * p) <= 3.9 * math.sqrt(n * p * (1 - p)) + 1e-9
 
 
-def test_facts_are_kept_as_often_as_the_model_says() -> None:
+def test_facts_are_kept_as_often_as_the_model_says():
     told = many(1).told()
     by = model(all=-1.0, decision=0.5)
     ledger = ledger_of(told)
@@ -90,7 +87,7 @@ def test_facts_are_kept_as_often_as_the_model_says() -> None:
     assert close(hits, len(chances) * len(draws), mean)
 
 
-def test_what_is_said_often_and_lately_stays_rather() -> None:
+def test_what_is_said_often_and_lately_stays_rather():
     by = find_calibration()
     chance = partial(by.chance, tokens=3000)
     seldom, often = (Traits("entity", n, 20_000, False, False) for n in (1, 16))
@@ -102,25 +99,25 @@ def test_what_is_said_often_and_lately_stays_rather() -> None:
 
 
 @pytest.mark.parametrize("kind", get_args(FactType))
-def test_every_type_has_a_chance_that_is_none_of_the_ends(kind: str) -> None:
+def test_every_type_has_a_chance_that_is_none_of_the_ends(kind):
     assert 0.01 < find_calibration().chance(Traits(kind, 1, 5_000, False, False), 3000) < 0.95
 
 
-def test_what_people_say_goes_by_names_that_people_say() -> None:
+def test_what_people_say_goes_by_names_that_people_say():
     by = find_calibration()
     for kind in ("constraint", "prohibition", "preference", "goal", "open_loop"):
         said = Traits(kind, 3, 900, False, False)
         assert by.chance(said, 3000) == by.chance(said._replace(kind="entity"), 3000)
 
 
-def test_a_summary_that_may_be_long_keeps_more() -> None:
+def test_a_summary_that_may_be_long_keeps_more():
     told = many(9).told()
     by = model(length=2.0)
     brief, long = (summarize(by, told, budget=budget) for budget in (700, 50_000))
     assert len(kept(told, brief)) < len(kept(told, long))
 
 
-def test_the_same_seed_draws_the_same() -> None:
+def test_the_same_seed_draws_the_same():
     told = many(2).told()
     by = model()
     assert summarize(by, told) == summarize(by, told)
@@ -128,7 +125,7 @@ def test_the_same_seed_draws_the_same() -> None:
     assert all(kept(told, other) != kept(told, summarize(by, told)) for other in others)
 
 
-def test_the_luck_of_a_fact_depends_on_nothing_around_it() -> None:
+def test_the_luck_of_a_fact_depends_on_nothing_around_it():
     told = many(4).told()
     whole, some = (
         kept(told, summarize(model(), told, messages=messages))
@@ -138,7 +135,7 @@ def test_the_luck_of_a_fact_depends_on_nothing_around_it() -> None:
     assert whole & early == some & early
 
 
-def test_short_messages_of_the_user_are_quoted_whole_and_long_ones_are_not() -> None:
+def test_short_messages_of_the_user_are_quoted_whole_and_long_ones_are_not():
     story = Story()
     short = [story.say(f"Please mind number {n} of the list.") for n in range(200)]
     long = story.say("So much to say. " * SHORT)
@@ -153,7 +150,7 @@ def test_short_messages_of_the_user_are_quoted_whole_and_long_ones_are_not() -> 
     assert not [p for p in summarize(model(), told) if p.kind == "verbatim"]
 
 
-def test_what_was_quoted_is_seldom_quoted_again() -> None:
+def test_what_was_quoted_is_seldom_quoted_again():
     story = Story()
     for n in range(200):
         story.say(f"Please mind number {n} of the list.")
@@ -165,7 +162,7 @@ def test_what_was_quoted_is_seldom_quoted_again() -> None:
     assert set(again) <= set(first)
 
 
-def test_a_fact_in_a_quoted_message_is_kept_and_is_not_told_twice() -> None:
+def test_a_fact_in_a_quoted_message_is_kept_and_is_not_told_twice():
     story = Story()
     fact = story.state("region", "eu-west-3")
     told = story.told()
@@ -191,7 +188,7 @@ def paths(count: int, roots: Sequence[str] = ("lib/deep",)) -> Story:
     return story
 
 
-def test_paths_are_shortened_as_often_as_they_are_in_real_ones() -> None:
+def test_paths_are_shortened_as_often_as_they_are_in_real_ones():
     told = paths(400, ["lib/deep", "old/deep"]).told()
     by = model(Paths(1, 0.0, 1, 0.3, 0.2), all=-20.0)
     lines = [line for part in summarize(by, told) for line in part.text.split("\n")]
@@ -204,7 +201,7 @@ def test_paths_are_shortened_as_often_as_they_are_in_real_ones() -> None:
     assert kept(told, summarize(by, told)) == set()
 
 
-def test_a_path_that_is_kept_is_shortened_to_what_tells_it_from_others() -> None:
+def test_a_path_that_is_kept_is_shortened_to_what_tells_it_from_others():
     by = model(Paths(1, 0.5, 1, 0.3, 0.2), all=20.0)
     for told in (paths(60).told(), paths(60, ["lib/deep", "old/flat"]).told()):
         parts = summarize(by, told)
@@ -213,14 +210,14 @@ def test_a_path_that_is_kept_is_shortened_to_what_tells_it_from_others() -> None
         assert any(fact.value not in text for fact in told.facts)
 
 
-def test_a_path_that_is_lost_leaves_no_end_that_is_its_own() -> None:
+def test_a_path_that_is_lost_leaves_no_end_that_is_its_own():
     parts = summarize(model(Paths(1, 0.0, 1, 0.9, 0.1), all=-20.0), paths(60).told())
     assert kept(paths(60).told(), parts) == set()
     assert ".py" in words(parts)
     assert "/" not in words(parts)
 
 
-def test_what_only_the_summary_before_says_has_a_chance_of_its_own() -> None:
+def test_what_only_the_summary_before_says_has_a_chance_of_its_own():
     told = many(5).told()
     first = summarize(model(all=20.0), told)
     known = kept(told, first)
@@ -233,12 +230,12 @@ def test_what_only_the_summary_before_says_has_a_chance_of_its_own() -> None:
 
 @settings(max_examples=20, deadline=None)
 @given(st.integers(0, 4_000), st.integers(0, 50))
-def test_it_is_never_longer_than_it_may_be(budget: int, draw: int) -> None:
+def test_it_is_never_longer_than_it_may_be(budget, draw):
     parts = summarize(model(all=20.0), many(6).told(), budget=budget, draw=draw)
     assert sum(o200k(part.text) for part in parts) <= budget
 
 
-def test_lengths_are_those_of_real_summaries() -> None:
+def test_lengths_are_those_of_real_summaries():
     story = Story()
     for n in range(1500):
         story.say(f"The {token(1, f'a {n}')} thing came before the {token(1, f'b {n}')} thing.")
@@ -251,7 +248,7 @@ def test_lengths_are_those_of_real_summaries() -> None:
     assert len(set(lengths)) > 6
 
 
-def test_filler_says_nothing_of_any_fact() -> None:
+def test_filler_says_nothing_of_any_fact():
     story = Story()
     facts = [story.state(f"item {n}", token(7, f"value {n}")) for n in range(50)]
     for n in range(50):
@@ -262,7 +259,7 @@ def test_filler_says_nothing_of_any_fact() -> None:
     assert not any(fact.value in text for fact in facts)
 
 
-def test_a_model_is_the_same_when_it_is_read_back(tmp_path: Path) -> None:
+def test_a_model_is_the_same_when_it_is_read_back(tmp_path):
     file = tmp_path / "own.toml"
     for by in (find_calibration(), model(Paths(3, 0.5, 4, 0.25, 0.125), mentions=0.25)):
         file.write_text(by.toml(), encoding="utf-8")
@@ -279,9 +276,7 @@ def test_a_model_is_the_same_when_it_is_read_back(tmp_path: Path) -> None:
         (("all = 0.0", "all = nan"), "coefficients.all must be a number"),
     ],
 )
-def test_a_file_that_is_no_model_is_refused_with_its_name(
-    wrong: tuple[str, str], reason: str, tmp_path: Path
-) -> None:
+def test_a_file_that_is_no_model_is_refused_with_its_name(wrong, reason, tmp_path):
     file = tmp_path / "own.toml"
     file.write_text(model().toml().replace(*wrong), encoding="utf-8")
     with pytest.raises(InputError, match=reason) as caught:
@@ -289,7 +284,7 @@ def test_a_file_that_is_no_model_is_refused_with_its_name(
     assert caught.value.path == str(file)
 
 
-def test_a_client_and_a_file_must_be_known() -> None:
+def test_a_client_and_a_file_must_be_known():
     assert refusal(UsageError, lambda: find_summarizer("calibrated(client='py')")) == snapshot(
         "unknown client 'py'; did you mean pi?"
     )
@@ -297,7 +292,7 @@ def test_a_client_and_a_file_must_be_known() -> None:
         find_summarizer("calibrated(profile='nowhere.toml')")
 
 
-def test_what_a_file_holds_belongs_to_the_condition(tmp_path: Path) -> None:
+def test_what_a_file_holds_belongs_to_the_condition(tmp_path):
     """Not only its name: a run under another model is another run."""
     file = tmp_path / "own.toml"
     keys = []
@@ -309,7 +304,7 @@ def test_what_a_file_holds_belongs_to_the_condition(tmp_path: Path) -> None:
     assert keys[0] == keys[1] != keys[2]
 
 
-def test_pi_quotes_nobody_and_is_brief() -> None:
+def test_pi_quotes_nobody_and_is_brief():
     clients = find_calibration().clients
     assert (clients["pi"].quoted, clients["pi"].summaries) == (0.0, 2)
     assert clients["pi"].longest < clients["claude_code"].shortest
@@ -319,6 +314,6 @@ def test_pi_quotes_nobody_and_is_brief() -> None:
     assert not [part for part in parts if part.kind == "verbatim"]
 
 
-def test_without_a_conversation_there_are_no_facts() -> None:
+def test_without_a_conversation_there_are_no_facts():
     said = refusal(UsageError, lambda: Calibrated().summarize(SummaryRequest((), 1000), o200k))
     assert said == snapshot("calibrated: bind it to a conversation first")

@@ -1,7 +1,5 @@
 """The checklist: what goes into which field, and what merging keeps that filling anew does not."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
@@ -44,7 +42,7 @@ DAY = (
 )
 
 
-def test_each_thing_goes_into_its_field() -> None:
+def test_each_thing_goes_into_its_field():
     assert texts(fill(MERGE, *DAY)) == [
         "Goal: Make the importer faster.",
         "Constraint: Never touch the schema.",
@@ -57,7 +55,7 @@ def test_each_thing_goes_into_its_field() -> None:
     ]
 
 
-def test_a_line_stands_for_the_very_span_that_it_comes_from() -> None:
+def test_a_line_stands_for_the_very_span_that_it_comes_from():
     goal, rule, decision, file, *_ = fill(MERGE, *DAY)
     assert goal.sources == (Source("m1", 0, 0, 25),)
     assert rule.sources == (Source("m1", 0, 26, 49),)
@@ -65,12 +63,12 @@ def test_a_line_stands_for_the_very_span_that_it_comes_from() -> None:
     assert file.sources[0].id == "m2"
 
 
-def test_what_a_summary_says_is_nobodys_wish_and_a_tool_decides_nothing() -> None:
+def test_what_a_summary_says_is_nobodys_wish_and_a_tool_decides_nothing():
     told = fill(MERGE, said("m1", "We decided to stop. Never again.", "tool"))
     assert told == ()
 
 
-def test_merging_carries_every_line_on() -> None:
+def test_merging_carries_every_line_on():
     first = fill(MERGE, *DAY)
     assert fill(MERGE, previous=first) == first
     more = fill(MERGE, touched("m7", "src/cache.py"), said("m8", "Go on."), previous=first)
@@ -82,7 +80,7 @@ def test_merging_carries_every_line_on() -> None:
     ]
 
 
-def test_filled_anew_what_is_only_told_by_a_summary_is_text() -> None:
+def test_filled_anew_what_is_only_told_by_a_summary_is_text():
     """The rule for a goal and those with cues find their lines again; files were never called."""
     first = fill(ANEW, *DAY)
     second = fill(ANEW, touched("m7", "src/cache.py"), previous=first)
@@ -94,7 +92,7 @@ def test_filled_anew_what_is_only_told_by_a_summary_is_text() -> None:
     assert [text for text in texts(second) if text.startswith("File")] == ["File: src/cache.py"]
 
 
-def test_a_summary_of_another_make_is_text_for_both() -> None:
+def test_a_summary_of_another_make_is_text_for_both():
     other = Part("text", "We agreed on tabs.\nAnd so on.", "summary", (Source("m1"), Source("m2")))
     for checklist in (MERGE, ANEW):
         goal, decision = fill(checklist, previous=(other,))
@@ -105,7 +103,7 @@ def test_a_summary_of_another_make_is_text_for_both() -> None:
         assert decision.sources == other.sources
 
 
-def test_where_there_is_too_much_the_newest_files_stay_and_the_oldest_rules() -> None:
+def test_where_there_is_too_much_the_newest_files_stay_and_the_oldest_rules():
     log = [touched(f"m{n}", f"src/file_{n}.py") for n in range(30)]
     log += [said(f"u{n}", f"Never use rule {n}, it is wrong.") for n in range(30)]
     told = texts(fill(MERGE, *log, budget=200))
@@ -123,9 +121,7 @@ rounds = st.lists(st.lists(paths, max_size=12), min_size=3, max_size=6)
 
 @settings(max_examples=100)
 @given(rounds, st.integers(20, 900))
-def test_over_rounds_merging_keeps_no_fewer_artifacts(
-    session: list[list[str]], budget: int
-) -> None:
+def test_over_rounds_merging_keeps_no_fewer_artifacts(session, budget):
     """The sign that Factory.ai found, over three rounds and more at the same budget."""
     merged: tuple[Part, ...] = ()
     anew: tuple[Part, ...] = ()
@@ -138,7 +134,7 @@ def test_over_rounds_merging_keeps_no_fewer_artifacts(
         assert kept[1] <= kept[0]
 
 
-def test_artifacts_are_what_is_lost_where_files_are_no_field() -> None:
+def test_artifacts_are_what_is_lost_where_files_are_no_field():
     """A session of three rounds that states as many rules and decisions as it touches files."""
     for mode in ("merge", "regenerate"):
         previous: tuple[Part, ...] = ()
@@ -161,11 +157,11 @@ def test_artifacts_are_what_is_lost_where_files_are_no_field() -> None:
         assert recall["artifact"] < min(recall["prohibition"], recall["decision"])
 
 
-def test_shares_of_the_budget_are_all_of_it() -> None:
+def test_shares_of_the_budget_are_all_of_it():
     assert sum(field.share for field in FIELDS) == pytest.approx(1)
 
 
-def test_nonsense_is_refused() -> None:
+def test_nonsense_is_refused():
     assert refusal(ValueError, lambda: Checklist(mode="both")) == snapshot(
         "mode must be 'merge' or 'regenerate', not 'both'"
     )

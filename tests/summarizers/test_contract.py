@@ -1,7 +1,5 @@
 """The contract of a summariser: the built-in ones keep it, and what breaks it is named."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -20,11 +18,11 @@ KEEPING = [name for name in SUMMARIZERS if name not in ("llm", "inflating", "fai
 
 
 @pytest.mark.parametrize("name", KEEPING)
-def test_built_in_summarisers_keep_it(name: str) -> None:
+def test_built_in_summarisers_keep_it(name):
     assert check_summarizer(find_summarizer(name), 4) == []
 
 
-def test_one_that_says_too_much_breaks_its_budget() -> None:
+def test_one_that_says_too_much_breaks_its_budget():
     assert [broken.rule for broken in check_summarizer(find_summarizer("inflating"), 4)] == [
         "budget"
     ]
@@ -70,7 +68,7 @@ class Breaking(Summarizer):
         ("stub", ["provenance"]),
     ],
 )
-def test_what_breaks_it_is_named(how: str, rules: list[str]) -> None:
+def test_what_breaks_it_is_named(how, rules):
     found = check_summarizer(Breaking(how), 4)
     assert [each.rule for each in found] == rules
     assert all(each.strategy == f"breaking(how={how!r})" and each.times > 0 for each in found)
@@ -85,11 +83,11 @@ class Nameless(Breaking):
         return "nameless(how='other')"
 
 
-def test_a_spec_that_names_another_is_named() -> None:
+def test_a_spec_that_names_another_is_named():
     assert [each.rule for each in check_summarizer(Nameless(), 1)] == ["spec"]
 
 
-def test_a_class_is_none() -> None:
+def test_a_class_is_none():
     assert refusal(UsageError, lambda: check_summarizer(Breaking)) == snapshot(
         "Breaking is a class: check an instance, Breaking()"
     )

@@ -1,7 +1,5 @@
 """What null summarisers say, at which length, and what a run tells of them."""
 
-from __future__ import annotations
-
 from collections import Counter
 from functools import cache
 
@@ -48,7 +46,7 @@ def words(parts: tuple[Part, ...]) -> str:
     return "\n".join(part.text for part in parts)
 
 
-def test_junk_fills_the_length_and_says_nothing() -> None:
+def test_junk_fills_the_length_and_says_nothing():
     said = Junk().summarize(request(), count)
     assert 390 <= sum(count(part.text) for part in said) <= 400
     assert not any(Wording(words(said)).says(fact).key for fact in story().facts)
@@ -58,7 +56,7 @@ def test_junk_fills_the_length_and_says_nothing() -> None:
 
 
 @pytest.mark.parametrize("writer", ["lexrank", "checklist", "lossy", "empty"])
-def test_a_matched_control_is_as_long_as_the_summariser_request_by_request(writer: str) -> None:
+def test_a_matched_control_is_as_long_as_the_summariser_request_by_request(writer):
     inner = find_summarizer(writer).bound(story().told(), 0)
     matched = Matched(Junk(), inner)
     previous: tuple[Part, ...] = ()
@@ -76,7 +74,7 @@ def replayed(spec: str, summarizer: Summarizer) -> Trace:
 
 
 @pytest.mark.parametrize("spec", ["full_summary", "codex"])
-def test_with_a_matched_control_a_strategy_compacts_when_it_would_have(spec: str) -> None:
+def test_with_a_matched_control_a_strategy_compacts_when_it_would_have(spec):
     inner = find_summarizer("lexrank")
     own, control = replayed(spec, inner), replayed(spec, Matched(Junk(), inner))
     acted = [[index for index, step in enumerate(t.steps) if step.side] for t in (own, control)]
@@ -102,7 +100,7 @@ def one(strategy: str, summarizer: str = "lexrank", *, controls: bool = True) ->
     return results.runs[0]
 
 
-def test_beside_a_summariser_stand_the_same_replays_as_with_a_null_summariser_alone() -> None:
+def test_beside_a_summariser_stand_the_same_replays_as_with_a_null_summariser_alone():
     beside = lags(one("auto_compact"))
     assert list(beside) == ["", *SIDES]
     # Of those that are not matched in length; the oracle says what is needed and stops.
@@ -114,15 +112,13 @@ def test_beside_a_summariser_stand_the_same_replays_as_with_a_null_summariser_al
     assert met["junk"] < met["oracle"]
 
 
-def test_where_nobody_is_asked_to_write_it_does_not_matter_who_would() -> None:
+def test_where_nobody_is_asked_to_write_it_does_not_matter_who_would():
     table = lags(one("sliding_window(keep=20)"))
     assert list(table) == ["", *SIDES]
     assert all(rows == table[""] for rows in table.values())
 
 
-def test_a_control_of_a_strategy_that_writes_nothing_is_replayed_but_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_control_of_a_strategy_that_writes_nothing_is_replayed_but_once(monkeypatch):
     from compactlab.sim.experiment import shard
 
     replays: Counter[str] = Counter()
@@ -139,5 +135,5 @@ def test_a_control_of_a_strategy_that_writes_nothing_is_replayed_but_once(
     assert sorted(n for name, n in replays.items() if name not in bounds) == [1, 1 + len(SIDES)]
 
 
-def test_without_controls_the_table_has_the_own_recall_alone() -> None:
+def test_without_controls_the_table_has_the_own_recall_alone():
     assert list(lags(one("auto_compact", controls=False))) == [""]

@@ -1,7 +1,5 @@
 """Centroid, lead, tail, salience and random: which sentences each of them quotes."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 
@@ -41,30 +39,30 @@ def quote(
 ZOO = tuple(said(noun, f"About the {noun}") for noun in NOUNS)
 
 
-def test_lead_quotes_the_oldest_and_tail_the_newest() -> None:
+def test_lead_quotes_the_oldest_and_tail_the_newest():
     assert quote(Lead(), *ZOO, budget=9) == ["About the ant", "About the bee"]
     assert quote(Tail(), *ZOO, budget=9) == ["About the gnu", "About the hen"]
     assert quote(Tail(tokens=4), *ZOO, budget=9) == ["About the hen"]
 
 
-def test_neither_skips_what_does_not_fit() -> None:
+def test_neither_skips_what_does_not_fit():
     long = said("long", "a word " * 30)
     assert quote(Lead(), ZOO[0], long, ZOO[1], budget=20) == ["About the ant"]
     assert quote(Tail(), ZOO[0], long, ZOO[1], budget=20) == ["About the bee"]
 
 
-def test_what_a_first_lead_says_stays_for_ever() -> None:
+def test_what_a_first_lead_says_stays_for_ever():
     first = Lead().summarize(SummaryRequest(ZOO[:4], 9), chars4)
     assert quote(Lead(), *ZOO[4:], budget=9, previous=first) == ["About the ant", "About the bee"]
 
 
-def test_of_what_was_said_twice_tail_takes_the_newer() -> None:
+def test_of_what_was_said_twice_tail_takes_the_newer():
     log = (said("m1", "The port is 1."), said("m2", "Fine."), said("m3", "The port is 1."))
     parts = Tail().summarize(SummaryRequest(log, 40), chars4)
     assert [source.id for part in parts for source in part.sources] == ["m2", "m3"]
 
 
-def test_the_centroid_is_what_most_is_said_about() -> None:
+def test_the_centroid_is_what_most_is_said_about():
     log = said(
         "m1",
         "Lunch is at noon.\n"
@@ -95,7 +93,7 @@ def by_hand(texts: list[str], words: int) -> list[float]:
     st.lists(st.lists(st.sampled_from(NOUNS), min_size=1, max_size=6), min_size=1, max_size=8),
     st.integers(1, 9),
 )
-def test_centroid_scores_are_those_one_gets_by_hand(bags: list[list[str]], words: int) -> None:
+def test_centroid_scores_are_those_one_gets_by_hand(bags, words):
     texts = [" ".join(bag) for bag in bags]
     cosines = Cosines(texts)
     scores = cosines.sums(cosines.centroid(words))
@@ -107,7 +105,7 @@ def scores(*messages: Message) -> dict[str, float]:
     return dict(zip((unit.text for unit in units), Salience().scores(units), strict=True))
 
 
-def test_salience_adds_up_what_speaks_for_a_unit() -> None:
+def test_salience_adds_up_what_speaks_for_a_unit():
     found = scores(
         said("m0", "whatever", "tool"),
         said("m1", "whatever it is", "assistant"),
@@ -131,12 +129,12 @@ def test_salience_adds_up_what_speaks_for_a_unit() -> None:
     )
 
 
-def test_a_name_that_stands_everywhere_is_not_rare() -> None:
+def test_a_name_that_stands_everywhere_is_not_rare():
     found = scores(*(said(f"m{n}", f"src/all.py {n}", "tool") for n in range(4)))
     assert found == pytest.approx({f"src/all.py {n}": n / 6 for n in range(4)})
 
 
-def test_what_a_client_says_is_nobodys_word() -> None:
+def test_what_a_client_says_is_nobodys_word():
     told = Message("m1", "user", (verbatim("m1", "text", "hello there"),), meta=True)
     assert scores(told) == {"hello there": 0.5}
 
@@ -154,9 +152,7 @@ def best(worth: list[int], tokens: list[int], budget: int) -> int:
     st.lists(st.tuples(st.integers(0, 4), st.integers(1, 12)), min_size=1, max_size=9),
     st.integers(1, 40),
 )
-def test_the_knapsack_is_filled_to_within_one_unit_of_the_best(
-    made: list[tuple[int, int]], budget: int
-) -> None:
+def test_the_knapsack_is_filled_to_within_one_unit_of_the_best(made, budget):
     cues = ["thing", "todo thing", "agreed", "agreed failed", "thing failed"]
     texts = [f"{n} {cues[cue]}" + " x" * size for n, (cue, size) in enumerate(made)]
     units = [Unit(text, (Source("m1"),), exact=True, role="user") for text in texts]
@@ -169,7 +165,7 @@ def test_the_knapsack_is_filled_to_within_one_unit_of_the_best(
     assert 0 <= missed <= max(worth)
 
 
-def test_chance_has_a_seed_and_is_fair() -> None:
+def test_chance_has_a_seed_and_is_fair():
     told = Conversation("c", "made", ZOO, seed=0)
     request = SummaryRequest(ZOO, 8)
     drawn = Counter(
@@ -192,7 +188,7 @@ def test_chance_has_a_seed_and_is_fair() -> None:
 
 
 @pytest.mark.parametrize("name", ["centroid", "lead", "tail", "salience"])
-def test_every_line_is_found_where_it_says_that_it_stands(name: str) -> None:
+def test_every_line_is_found_where_it_says_that_it_stands(name):
     log = (*ZOO, said("m9", "One. Two!\nThree src/a.py?  Four.", "assistant"))
     parts = find_summarizer(name).summarize(SummaryRequest(log, 60), chars4)
     by_id = {message.id: message for message in log}
@@ -201,7 +197,7 @@ def test_every_line_is_found_where_it_says_that_it_stands(name: str) -> None:
             assert by_id[source.id].parts[source.part].text[source.start : source.end] == line
 
 
-def test_the_same_text_is_one_unit_and_noise_is_none() -> None:
+def test_the_same_text_is_one_unit_and_noise_is_none():
     log = (said("m1", "Never  push.\n---\nNever push."), said("m2", "Never push."))
     assert [unit.text for unit in distinct(units_of(SummaryRequest(log, 9)))] == ["Never  push."]
 
@@ -211,6 +207,6 @@ def test_the_same_text_is_one_unit_and_noise_is_none() -> None:
     [(Lead, {"tokens": 0}), (Random, {"tokens": 0}), (Centroid, {"words": 0}),
      (Salience, {"role": -1.0}), (Salience, {"units": 0}), (Salience, {"error": math.inf})],
 )  # fmt: skip
-def test_nonsense_is_refused(cls: type, nonsense: dict[str, float]) -> None:
+def test_nonsense_is_refused(cls, nonsense):
     with pytest.raises(ValueError, match="must be"):
         cls(**nonsense)

@@ -1,9 +1,6 @@
 """How often sane summaries are called none: bars for what `docs/dev/measured.md` tells."""
 
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -39,16 +36,16 @@ def judged(sessions: list[Conversation], name: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.parametrize("name", SANE)
-def test_made_up_sessions_raise_no_alarms(name: str, sessions: list[Conversation]) -> None:
+def test_made_up_sessions_raise_no_alarms(name, sessions):
     assert set(judged(sessions, name)) == {()}
 
 
 @pytest.mark.parametrize("name", ["failed", "empty", "inflating"])
-def test_there_what_is_none_is_found(name: str, sessions: list[Conversation]) -> None:
+def test_there_what_is_none_is_found(name, sessions):
     assert all(judged(sessions, name))
 
 
-def test_of_eleven_recorded_summaries_one_names_too_little(shared: Path) -> None:
+def test_of_eleven_recorded_summaries_one_names_too_little(shared):
     """That one names 1.88 % of the identifiers that it was given."""
     found = Counter(
         fault

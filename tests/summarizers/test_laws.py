@@ -1,7 +1,5 @@
 """What every summariser in the catalogue promises, whatever it is given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import pytest
@@ -87,9 +85,7 @@ def rounds(
 @pytest.mark.parametrize("spec", SPECS)
 @some
 @given(sessions(), st.integers(0, 150), st.sampled_from(counters))
-def test_budget_sources_and_kind(
-    spec: str, told: Conversation, budget: int, count: Callable[[str], int]
-) -> None:
+def test_budget_sources_and_kind(spec, told, budget, count):
     summarizer = find_summarizer(spec).bound(told, 7)
     for request, parts in rounds(summarizer, told, budget, count):
         given = ids(request.previous) | {message.id for message in request.messages}
@@ -103,19 +99,19 @@ def test_budget_sources_and_kind(
 @pytest.mark.parametrize("spec", SPECS)
 @few
 @given(sessions(), st.integers(0, 300))
-def test_the_same_is_summarised_in_the_same_way(spec: str, told: Conversation, budget: int) -> None:
+def test_the_same_is_summarised_in_the_same_way(spec, told, budget):
     first = rounds(find_summarizer(spec).bound(told, 7), told, budget, chars4)
     assert rounds(find_summarizer(spec).bound(told, 7), told, budget, chars4) == first
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_of_nothing_nothing_is_made(spec: str) -> None:
+def test_of_nothing_nothing_is_made(spec):
     told = Conversation("c", "made", (), seed=0)
     assert find_summarizer(spec).bound(told, 0).summarize(SummaryRequest((), 100), len) == ()
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_a_session_of_a_million_characters(spec: str) -> None:
+def test_a_session_of_a_million_characters(spec):
     story = many(1, facts=40)
     for number in range(200):
         text = f"line {number} of job_{number % 31}: a.b/c_{number} fails?\n" * 100
@@ -129,20 +125,20 @@ def test_a_session_of_a_million_characters(spec: str) -> None:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_a_spec_builds_the_same_again(spec: str) -> None:
+def test_a_spec_builds_the_same_again(spec):
     summarizer = find_summarizer(spec)
     assert find_summarizer(summarizer.spec) == summarizer
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_the_bound_one_goes_by_the_same_name(spec: str) -> None:
+def test_the_bound_one_goes_by_the_same_name(spec):
     summarizer = find_summarizer(spec)
     bound = summarizer.bound(many(2).told(), 5)
     assert bound.spec == summarizer.spec
     assert bound.simulated == summarizer.simulated
 
 
-def test_what_is_simulated_says_so_and_what_copies_has_nothing_to_say() -> None:
+def test_what_is_simulated_says_so_and_what_copies_has_nothing_to_say():
     simulated = {name for name in SUMMARIZERS if find_summarizer(name).simulated}
     drawn = {"lossy", "calibrated", "random"}
     assert simulated == {*drawn, "oracle", "junk", "empty", "inflating", "failed"}

@@ -1,7 +1,5 @@
 """LexRank: within its budget, always the same, and every line with its source."""
 
-from __future__ import annotations
-
 import tracemalloc
 from collections.abc import Callable
 
@@ -43,13 +41,13 @@ def summarize(
     return Lexrank(units).summarize(SummaryRequest(messages, budget, previous), o200k)
 
 
-def test_nothing_said_nothing_summarised() -> None:
+def test_nothing_said_nothing_summarised():
     assert summarize() == ()
     assert summarize(said("m1", " \n\t\n")) == ()
     assert summarize(said("m1", "The build is broken."), budget=0) == ()
 
 
-def test_what_most_lines_resemble_comes_first_and_lines_keep_their_order() -> None:
+def test_what_most_lines_resemble_comes_first_and_lines_keep_their_order():
     log = said(
         "m1",
         "I like the weather today.\n"
@@ -65,19 +63,19 @@ def test_what_most_lines_resemble_comes_first_and_lines_keep_their_order() -> No
     ]
 
 
-def test_a_line_much_like_one_already_taken_is_passed_over() -> None:
+def test_a_line_much_like_one_already_taken_is_passed_over():
     twice = "src/app.py: cannot open the file of the {} member for reading"
     (part,) = summarize(said("m1", "\n".join(map(twice.format, ["first", "second"]))))
     assert part.text == twice.format("first")
 
 
-def test_the_same_line_twice_counts_once_where_it_came_first() -> None:
+def test_the_same_line_twice_counts_once_where_it_came_first():
     (part,) = summarize(said("m1", "Never push to main."), said("m2", "Never  push to\tmain."))
     assert part.text == "Never push to main."
     assert part.sources == (Source("m1", 0, 0, 19),)
 
 
-def test_calls_are_one_unit_with_name_and_thinking_is_left_out() -> None:
+def test_calls_are_one_unit_with_name_and_thinking_is_left_out():
     call = verbatim("m1", "tool_call", '{"path":"' + "a" * 400 + '"}', name="read", call_id="c1")
     thought = verbatim("m1", "thinking", "Perhaps the cache is stale.")
     (part,) = summarize(Message("m1", "assistant", (thought, call)))
@@ -86,7 +84,7 @@ def test_calls_are_one_unit_with_name_and_thinking_is_left_out() -> None:
     assert part.sources == (Source("m1", 1, 0, 300),)
 
 
-def test_a_chain_of_summaries_keeps_the_first_sources() -> None:
+def test_a_chain_of_summaries_keeps_the_first_sources():
     first = summarize(said("m1", "Use tabs in Makefiles."), said("m2", "The port is 8123."))
     second = summarize(said("m3", "Deploy on Fridays only."), previous=first)
     third = summarize(previous=second)
@@ -100,7 +98,7 @@ def test_a_chain_of_summaries_keeps_the_first_sources() -> None:
     }
 
 
-def test_a_summary_of_another_make_passes_all_its_sources_on() -> None:
+def test_a_summary_of_another_make_passes_all_its_sources_on():
     other = Part("text", "They chose tabs.\nAlso spaces.", "summary", (Source("m1"), Source("m2")))
     old, new = summarize(said("m3", "Deploy on Fridays only."), previous=(other,))
     assert (old.text, old.sources) == (other.text, other.sources)
@@ -108,7 +106,7 @@ def test_a_summary_of_another_make_passes_all_its_sources_on() -> None:
     assert summarize(previous=(old, new)) == (old, new)
 
 
-def test_a_previous_summary_may_have_headings_labels_and_quotes_in_it() -> None:
+def test_a_previous_summary_may_have_headings_labels_and_quotes_in_it():
     """As a recency buffer makes them: labels stand for nothing, so they leave no line."""
     heading = Part("text", "## Recent context", "synthetic", ())
     label = Part("text", "**User:** and all the rest of it", "synthetic", ())
@@ -121,14 +119,14 @@ def test_a_previous_summary_may_have_headings_labels_and_quotes_in_it() -> None:
     assert summarize(previous=(heading, label)) == ()
 
 
-def test_a_quoted_piece_is_found_where_it_stands_in_the_log() -> None:
+def test_a_quoted_piece_is_found_where_it_stands_in_the_log():
     piece = Part("text", "Tabs! Not spaces.", "verbatim", (Source("m1", 2, 100, 117),))
     (part,) = summarize(Message("s1", "user", (piece,)))
     assert part.sources[-1] == Source("m1", 2, 106, 117)
 
 
 @pytest.mark.parametrize("units", [1, 3, 20])
-def test_at_most_that_many_units_are_ranked(units: int) -> None:
+def test_at_most_that_many_units_are_ranked(units):
     nouns = ["ant", "bee", "cat", "dog", "eel", "fox", "gnu", "hen", "ibis", "jay"]
     parts = summarize(*(said(noun, f"About the {noun}") for noun in nouns), units=units)
     assert sum(part.text.count("\n") + 1 for part in parts) == min(units, len(nouns))
@@ -136,12 +134,7 @@ def test_at_most_that_many_units_are_ranked(units: int) -> None:
 
 @some
 @given(logs(), logs(), st.integers(0, 120), st.sampled_from(counters))
-def test_the_budget_is_never_exceeded(
-    old: tuple[Message, ...],
-    new: tuple[Message, ...],
-    budget: int,
-    count: Callable[[str], int],
-) -> None:
+def test_the_budget_is_never_exceeded(old, new, budget, count):
     previous = Lexrank().summarize(SummaryRequest(old, budget), count)
     parts = Lexrank().summarize(SummaryRequest(new, budget, previous), count)
     assert sum(count(part.text) for part in parts) <= budget
@@ -160,7 +153,7 @@ def any_parts(draw: st.DrawFn) -> Part:
 
 @some
 @given(st.lists(any_parts(), max_size=5), logs())
-def test_any_previous_summary_is_carried_on(previous: list[Part], log: tuple[Message, ...]) -> None:
+def test_any_previous_summary_is_carried_on(previous, log):
     parts = summarize(*log, previous=tuple(previous))
     assert all(part.kind == "summary" and part.text and part.sources for part in parts)
     again = summarize(previous=parts)
@@ -169,9 +162,7 @@ def test_any_previous_summary_is_carried_on(previous: list[Part], log: tuple[Mes
 
 @some
 @given(st.lists(st.integers(0, 30), min_size=1), logs())
-def test_nor_with_a_counter_that_adds_up_to_nothing(
-    costs: list[int], log: tuple[Message, ...]
-) -> None:
+def test_nor_with_a_counter_that_adds_up_to_nothing(costs, log):
     def count(text: str) -> int:
         return costs[len(text) % len(costs)]
 
@@ -181,7 +172,7 @@ def test_nor_with_a_counter_that_adds_up_to_nothing(
 
 @some
 @given(logs(), st.integers(0, 200))
-def test_spans_are_the_very_text(log: tuple[Message, ...], budget: int) -> None:
+def test_spans_are_the_very_text(log, budget):
     by_id = {message.id: message for message in log}
     parts = summarize(*log, budget=budget)
     assert parts == summarize(*log, budget=budget)
@@ -203,14 +194,14 @@ def test_spans_are_the_very_text(log: tuple[Message, ...], budget: int) -> None:
 @pytest.mark.parametrize(
     "text", ["x" * 10**5, "word " * 20_000, "a.b/c_d" * 15_000, " " * 10**5, "A. " * 30_000]
 )
-def test_one_giant_line(text: str) -> None:
+def test_one_giant_line(text):
     parts = summarize(said("m1", text), budget=200)
     assert sum(o200k(part.text) for part in parts) <= 200
     assert bool(parts) == bool(text.strip())
 
 
 @pytest.mark.slow
-def test_memory_stays_small() -> None:
+def test_memory_stays_small():
     log = [said(f"m{n}", f"line {n} says x{n % 31} and y{n % 17}\n" * 10) for n in range(10_000)]
     tracemalloc.start()
     summarize(*log, budget=2_000)
@@ -219,7 +210,7 @@ def test_memory_stays_small() -> None:
     assert peak < 100 * 2**20
 
 
-def test_spec_round_trips_and_nonsense_is_refused() -> None:
+def test_spec_round_trips_and_nonsense_is_refused():
     assert Lexrank().spec == "lexrank(units=1000, tokens=3900)"
     assert build(Lexrank, parse_spec("lexrank(units=5)")[1]) == Lexrank(5)
     with pytest.raises(ValueError, match="at least 1"):

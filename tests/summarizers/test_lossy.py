@@ -1,7 +1,5 @@
 """The lossy summariser: what was planted comes out, and luck is the same for all."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -50,7 +48,7 @@ def close(hits: int, n: int, p: float) -> bool:
     return abs(hits - n * p) <= 3.9 * math.sqrt(n * p * (1 - p)) + 1e-9
 
 
-def test_planted_fates_come_back() -> None:
+def test_planted_fates_come_back():
     lossy = Lossy(first=0.5, mutated=0.3, stale=0.4)
     alone, revised = Counter[str](), Counter[str]()
     for seed in SEEDS:
@@ -67,7 +65,7 @@ def test_planted_fates_come_back() -> None:
         assert close(revised[found], n, p)
 
 
-def test_survivors_have_chances_of_their_own_and_what_is_lost_stays_lost() -> None:
+def test_survivors_have_chances_of_their_own_and_what_is_lost_stays_lost():
     lossy = Lossy(first=0.5, later=0.8, mutated=0.3, stale=0.4)
     moves = Counter[tuple[str, str]]()
     for seed in SEEDS:
@@ -83,7 +81,7 @@ def test_survivors_have_chances_of_their_own_and_what_is_lost_stays_lost() -> No
     assert not moves["mutated", "intact"] + moves["stale", "intact"] + moves["stale", "mutated"]
 
 
-def test_what_is_said_once_more_is_heard_once_more() -> None:
+def test_what_is_said_once_more_is_heard_once_more():
     told = many(1).told()
     first = summarize(Lossy(first=0.5, later=0.9), told)
     both = summarize(Lossy(first=0.1, later=1.0), told, told.messages, first)
@@ -92,13 +90,13 @@ def test_what_is_said_once_more_is_heard_once_more() -> None:
 
 
 @pytest.mark.parametrize(("first", "found"), [(1.0, "intact"), (0.0, "lost")])
-def test_at_the_ends_nothing_is_left_to_chance(first: float, found: str) -> None:
+def test_at_the_ends_nothing_is_left_to_chance(first, found):
     told = many(2).told()
     parts = summarize(Lossy(first=first, mutated=0.0, stale=0.0), told)
     assert set(fates(told, parts).values()) == {found}
 
 
-def test_the_levels_are_nested_as_the_luck_is_the_same() -> None:
+def test_the_levels_are_nested_as_the_luck_is_the_same():
     told = many(3).told()
     kept = []
     for level in ("low", "mid", "high"):
@@ -107,7 +105,7 @@ def test_the_levels_are_nested_as_the_luck_is_the_same() -> None:
     assert kept[0] < kept[1] < kept[2]
 
 
-def test_the_luck_of_a_fact_depends_on_nothing_around_it() -> None:
+def test_the_luck_of_a_fact_depends_on_nothing_around_it():
     """Another strategy asks for other messages, with another budget, about the same facts."""
     told = many(4).told()
     lossy = Lossy(first=0.5)
@@ -120,9 +118,7 @@ def test_the_luck_of_a_fact_depends_on_nothing_around_it() -> None:
 
 
 @pytest.mark.parametrize("budget", [400, 900])
-def test_the_ratio_is_of_what_there_is_room_for(
-    budget: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_ratio_is_of_what_there_is_room_for(budget, monkeypatch):
     """A length is drawn without looking at the budget, and at how much was said."""
     told = many(5).told()
     given = sum(chars4(part.text) for message in told.messages for part in message.parts)
@@ -144,7 +140,7 @@ def ratios(told: Conversation, budget: int, monkeypatch: pytest.MonkeyPatch) -> 
     return seen
 
 
-def test_a_line_stands_for_where_its_fact_was_said() -> None:
+def test_a_line_stands_for_where_its_fact_was_said():
     story = Story()
     old = story.state("port", "8123")
     new = story.state("port", "9456", supersedes=(old.id,))
@@ -161,7 +157,7 @@ def test_a_line_stands_for_where_its_fact_was_said() -> None:
     assert again[1] == stale
 
 
-def test_an_older_value_that_was_forgotten_does_not_come_back() -> None:
+def test_an_older_value_that_was_forgotten_does_not_come_back():
     story = Story()
     old = story.state("port", "8123")
     story.state("port", "9456", supersedes=(old.id,))
@@ -171,7 +167,7 @@ def test_an_older_value_that_was_forgotten_does_not_come_back() -> None:
     assert "8123" not in " ".join(part.text for part in second)
 
 
-def test_what_is_still_to_come_is_not_known() -> None:
+def test_what_is_still_to_come_is_not_known():
     """The newer value stands in messages that are kept: the older one is the latest here."""
     story = Story()
     old = story.state("port", "8123")
@@ -182,7 +178,7 @@ def test_what_is_still_to_come_is_not_known() -> None:
 
 
 @pytest.mark.parametrize(("level", "share"), [("low", 0.5), ("mid", 0.2), ("high", 0.02)])
-def test_what_is_taken_back_is_dropped_but_for_a_leak(level: str, share: float) -> None:
+def test_what_is_taken_back_is_dropped_but_for_a_leak(level, share):
     leaks = 0
     for seed in range(400):
         story = Story(f"s{seed}")
@@ -194,7 +190,7 @@ def test_what_is_taken_back_is_dropped_but_for_a_leak(level: str, share: float) 
     assert close(leaks, 400, share)
 
 
-def test_a_loop_that_was_closed_is_not_told() -> None:
+def test_a_loop_that_was_closed_is_not_told():
     story = Story()
     fact = story.state("review", "8123")
     done = story.say("All done with that.")
@@ -203,7 +199,7 @@ def test_a_loop_that_was_closed_is_not_told() -> None:
     assert "8123" not in " ".join(part.text for part in parts)
 
 
-def test_fillers_hold_no_fact_and_no_decoy_appears() -> None:
+def test_fillers_hold_no_fact_and_no_decoy_appears():
     story = many(5)
     for number in range(300):
         story.say(f"Number {number} of the weather reports speaks of ghost ships and clouds.")
@@ -220,7 +216,7 @@ def test_fillers_hold_no_fact_and_no_decoy_appears() -> None:
 
 
 @pytest.mark.parametrize("budget", [0, 5, 20, 60, 200, 900])
-def test_where_room_is_scarce_the_luckiest_facts_stay(budget: int) -> None:
+def test_where_room_is_scarce_the_luckiest_facts_stay(budget):
     told = many(6).told()
     lossy = Lossy(first=0.8)
     parts = summarize(lossy, told, budget=budget, count=o200k)
@@ -229,7 +225,7 @@ def test_where_room_is_scarce_the_luckiest_facts_stay(budget: int) -> None:
     assert all(found in ("lost", whole[id]) for id, found in fates(told, parts).items())
 
 
-def test_a_summary_is_no_longer_than_what_it_is_made_of_and_no_longer_than_recorded_ones() -> None:
+def test_a_summary_is_no_longer_than_what_it_is_made_of_and_no_longer_than_recorded_ones():
     story = many(7)
     for _ in range(40):
         story.say("The rain goes on and on. " * 30 + token(7, str(len(story.messages))))
@@ -243,7 +239,7 @@ def test_a_summary_is_no_longer_than_what_it_is_made_of_and_no_longer_than_recor
     assert sum(o200k(p.text) for p in summarize(Lossy(), short.told(), count=o200k)) <= given + 15
 
 
-def test_without_labels_the_facts_are_what_actions_use() -> None:
+def test_without_labels_the_facts_are_what_actions_use():
     call = verbatim("a1", "tool_call", '{"path":"src/parser.py"}', name="read", call_id="c1")
     said = Message("u1", "user", (verbatim("u1", "text", "Mend src/parser.py, will you."),))
     told = Story(messages=[said, Message("a1", "assistant", (call,), call=Call())]).told()
@@ -252,7 +248,7 @@ def test_without_labels_the_facts_are_what_actions_use() -> None:
     assert parts[1].sources == (Source("u1", 0),)
 
 
-def test_it_must_know_the_conversation_and_keeps_its_name() -> None:
+def test_it_must_know_the_conversation_and_keeps_its_name():
     with pytest.raises(UsageError, match="bind"):
         Lossy().summarize(SummaryRequest((), 100), len)
     bound = Lossy(level="low").bound(Story().told(), 3)
@@ -270,13 +266,13 @@ def test_it_must_know_the_conversation_and_keeps_its_name() -> None:
         {"mutated": 0.6, "stale": 0.6},
     ],
 )
-def test_nonsense_is_refused(nonsense: dict[str, object]) -> None:
+def test_nonsense_is_refused(nonsense):
     with pytest.raises(ValueError, match=r"must be|at most"):
         Lossy(**nonsense)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("seed", range(5))
-def test_the_states_of_facts_say_what_was_drawn(seed: int) -> None:
+def test_the_states_of_facts_say_what_was_drawn(seed):
     told = many(seed).told()
     parts = summarize(Lossy(first=0.5, mutated=0.3, stale=0.4), told, seed=seed)
     ledger = ledger_of(told)
@@ -306,7 +302,7 @@ def state_after(lossy: Lossy, told: Conversation, seed: int) -> Counter[str]:
     return Counter(states.of(number) for number, fact in enumerate(told.facts) if not fact.decoy)
 
 
-def test_a_question_is_damaged_by_being_stated_as_decided() -> None:
+def test_a_question_is_damaged_by_being_stated_as_decided():
     lossy, count = Lossy(first=0.5, mutated=0.3), Counter[str]()
     for seed in SEEDS:
         count += state_after(lossy, asking(seed), seed)
@@ -316,7 +312,7 @@ def test_a_question_is_damaged_by_being_stated_as_decided() -> None:
     assert set(count) == {"intact", "presumed", "lost"}
 
 
-def test_what_was_presumed_stays_so_or_is_lost() -> None:
+def test_what_was_presumed_stays_so_or_is_lost():
     lossy, told = Lossy(first=0.0, later=1.0, mutated=1.0), asking(1)
     first = summarize(lossy, told)
     second = summarize(lossy, told, (), first)
@@ -324,7 +320,7 @@ def test_what_was_presumed_stays_so_or_is_lost() -> None:
     assert Tracker(ledger_of(told)).move(prompt).presumed.bit_count() == 30
 
 
-def test_an_end_of_a_task_that_is_kept_stale_resurrects_it() -> None:
+def test_an_end_of_a_task_that_is_kept_stale_resurrects_it():
     lossy, count = Lossy(first=0.5, mutated=0.0, stale=0.4), Counter[str]()
     for seed in SEEDS:
         story = Story(f"tasks-{seed}")

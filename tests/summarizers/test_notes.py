@@ -1,7 +1,5 @@
 """What agents put down in an extra turn: a summariser's own choice of what is in sight."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -60,20 +58,20 @@ def zoo() -> Story:
 # ---------------------------------------------------------------- those that know the facts
 
 
-def test_the_oracle_notes_what_later_calls_need() -> None:
+def test_the_oracle_notes_what_later_calls_need():
     told = zoo().told()
     assert notes("oracle", told.messages[:5], told) == ["animal 1: value-1", "animal 3: value-3"]
     assert notes("oracle", told.messages[:6], told) == ["animal 1: value-1"]
 
 
-def test_where_there_is_little_room_what_is_needed_soonest_is_noted() -> None:
+def test_where_there_is_little_room_what_is_needed_soonest_is_noted():
     told = zoo().told()
     small = TurnRequest("Save.", max_tokens=chars4("animal 3: value-3"))
     (item,) = write("oracle", told.messages[:5], told, small).items
     assert item.text == "animal 3: value-3"
 
 
-def test_a_note_stands_for_where_its_fact_was_said() -> None:
+def test_a_note_stands_for_where_its_fact_was_said():
     story = zoo()
     told = story.told()
     _, item = write("oracle", told.messages[:5], told).items
@@ -81,21 +79,21 @@ def test_a_note_stands_for_where_its_fact_was_said() -> None:
 
 
 @pytest.mark.parametrize("spec", ["oracle", SURE])
-def test_what_is_out_of_sight_is_not_noted(spec: str) -> None:
+def test_what_is_out_of_sight_is_not_noted(spec):
     told = zoo().told()
     assert notes(spec, told.messages[2:5], told)[-1] != "animal 1: value-1"
     assert notes(spec, told.messages[4:5], told) in ([], ["animal 4: value-4"])
 
 
 @pytest.mark.parametrize("spec", ["oracle", SURE])
-def test_a_fact_that_stands_in_a_note_in_sight_is_not_noted_again(spec: str) -> None:
+def test_a_fact_that_stands_in_a_note_in_sight_is_not_noted_again(spec):
     told = zoo().told()
     turn = messages_of("born-1", REQUEST, write(spec, told.messages[:5], told), 0.0)
     assert notes(spec, [*told.messages[:5], *turn], told) == []
     assert notes(spec, told.messages[:5], told) != []
 
 
-def test_a_fact_in_a_summary_is_in_sight() -> None:
+def test_a_fact_in_a_summary_is_in_sight():
     told = zoo().told()
     lines = find_summarizer("oracle").bound(told, 0)
     line = Part("text", "animal 3: value-3", "summary", told.facts[3].origin)
@@ -116,7 +114,7 @@ TOPICS: dict[FactType, str] = {
 
 
 @pytest.mark.parametrize(("kind", "topic"), TOPICS.items())
-def test_the_topic_of_a_note_is_that_of_its_fact(kind: FactType, topic: str) -> None:
+def test_the_topic_of_a_note_is_that_of_its_fact(kind, topic):
     story = Story()
     fact = story.state("port", "8123")
     story.facts = [Fact(fact.id, kind, fact.key, fact.value, fact.origin)]
@@ -124,7 +122,7 @@ def test_the_topic_of_a_note_is_that_of_its_fact(kind: FactType, topic: str) -> 
     assert [item.topic for item in write(SURE, told.messages, told).items] == [topic]
 
 
-def test_lossy_notes_a_fact_with_the_chance_with_which_a_summary_keeps_it() -> None:
+def test_lossy_notes_a_fact_with_the_chance_with_which_a_summary_keeps_it():
     kept = n = 0
     for seed in range(40):
         told = many(seed, facts=10).told()
@@ -137,7 +135,7 @@ def test_lossy_notes_a_fact_with_the_chance_with_which_a_summary_keeps_it() -> N
     assert abs(kept - 0.3 * n) <= 3.9 * math.sqrt(n * 0.3 * 0.7)
 
 
-def test_the_levels_of_lossy_are_nested() -> None:
+def test_the_levels_of_lossy_are_nested():
     told = many(3).told()
     low, high = (set(notes(f"lossy(level='{x}')", told.messages, told)) for x in ("low", "high"))
     plain = set(notes(SURE, told.messages, told))
@@ -147,14 +145,14 @@ def test_the_levels_of_lossy_are_nested() -> None:
 # ---------------------------------------------------------------- the answer
 
 
-def test_the_answer_is_the_token_for_silence() -> None:
+def test_the_answer_is_the_token_for_silence():
     told = zoo().told()
     for spec in (*SUMMARIZERS, SURE):
         if spec != "lossy":
             assert write(spec, told.messages, told).reply == "NO_REPLY"
 
 
-def test_lossy_may_say_more_than_the_token_with_a_stated_chance() -> None:
+def test_lossy_may_say_more_than_the_token_with_a_stated_chance():
     told = zoo().told()
     replies = {
         write("lossy(audible=1)", told.messages[:n], told, seed=seed).reply
@@ -165,7 +163,7 @@ def test_lossy_may_say_more_than_the_token_with_a_stated_chance() -> None:
     assert {"NO_REPLY" in reply for reply in replies} == {True, False}
 
 
-def test_by_default_the_chance_is_a_figure_of_its_level_with_a_source() -> None:
+def test_by_default_the_chance_is_a_figure_of_its_level_with_a_source():
     (figure,) = (figure for figure in figures() if figure.name == "audible")
     assert figure.source.startswith("guess")
     told = zoo().told()
@@ -176,7 +174,7 @@ def test_by_default_the_chance_is_a_figure_of_its_level_with_a_source() -> None:
     assert abs(loud - 200 * figure.low) <= 3.9 * math.sqrt(200 * figure.low * (1 - figure.low))
 
 
-def test_who_was_given_no_token_says_nothing() -> None:
+def test_who_was_given_no_token_says_nothing():
     told = zoo().told()
     assert write("lossy(audible=1)", told.messages, told, TurnRequest("Save.")).reply == ""
 
@@ -190,11 +188,11 @@ TALK = [
 
 
 @pytest.mark.parametrize("spec", ["lexrank", "centroid", "salience", "lead", "tail", "random"])
-def test_those_that_quote_need_no_cue_words(spec: str) -> None:
+def test_those_that_quote_need_no_cue_words(spec):
     assert set(notes(spec, TALK)) == {message.text for message in TALK}
 
 
-def test_what_is_noted_first_is_what_they_would_quote_first() -> None:
+def test_what_is_noted_first_is_what_they_would_quote_first():
     told = said("Hello there.", "The rota moves.", "The rota page moves to Friday.", "Friday page?")
     little = TurnRequest("Save.", max_tokens=9)
     assert [
@@ -207,7 +205,7 @@ def test_what_is_noted_first_is_what_they_would_quote_first() -> None:
     ]
 
 
-def test_random_notes_are_drawn_by_the_seed() -> None:
+def test_random_notes_are_drawn_by_the_seed():
     told = said(*(f"This is line {n} of many." for n in range(30)))
     little = TurnRequest("Save.", max_tokens=40)
     drawn = {
@@ -230,19 +228,17 @@ def test_random_notes_are_drawn_by_the_seed() -> None:
         ("Here is my view of it.", "assistant", "progress"),
     ],
 )
-def test_a_quotation_has_the_topic_of_its_first_cue_or_of_who_said_it(
-    text: str, role: str, topic: str
-) -> None:
+def test_a_quotation_has_the_topic_of_its_first_cue_or_of_who_said_it(text, role, topic):
     assert [item.topic for item in write("lexrank", said(text, role=role)).items] == [topic]
 
 
-def test_a_quotation_is_a_whole_sentence_and_its_source_is_the_very_span() -> None:
+def test_a_quotation_is_a_whole_sentence_and_its_source_is_the_very_span():
     text = "Hello there. We decided on tabs.\nThe rest is open."
     item = write("lead", said("hm", text)).items[2]
     assert (item.text, item.sources) == ("We decided on tabs.", (Source("u1", 0, 13, 32),))
 
 
-def test_results_thoughts_and_what_no_person_typed_are_not_quoted() -> None:
+def test_results_thoughts_and_what_no_person_typed_are_not_quoted():
     words = "We decided on tabs."
     thought = Message("a1", "assistant", (verbatim("a1", "thinking", words),))
     result = Message("r1", "tool", (verbatim("r1", "tool_result", words),))
@@ -252,7 +248,7 @@ def test_results_thoughts_and_what_no_person_typed_are_not_quoted() -> None:
 
 
 @pytest.mark.parametrize("spec", ["lexrank", "tail", "random", "checklist"])
-def test_what_was_quoted_in_a_note_in_sight_is_not_quoted_again(spec: str) -> None:
+def test_what_was_quoted_in_a_note_in_sight_is_not_quoted_again(spec):
     first = said("We decided on tabs.")
     turn = messages_of("born-1", REQUEST, write(spec, first), 0.0)
     later = said("hm", "We agreed on spaces.")[1:]
@@ -264,7 +260,7 @@ def test_what_was_quoted_in_a_note_in_sight_is_not_quoted_again(spec: str) -> No
 # ---------------------------------------------------------------- forms, and those that write none
 
 
-def test_the_checklist_fills_its_form() -> None:
+def test_the_checklist_fills_its_form():
     story = [
         *said("Make the importer faster. Never touch the schema."),
         *said("We decided on batches of 500. Next I write the test.", role="assistant"),
@@ -278,7 +274,7 @@ def test_the_checklist_fills_its_form() -> None:
 
 
 @pytest.mark.parametrize("spec", ["empty", "inflating", "failed"])
-def test_who_summarises_badly_writes_nothing(spec: str) -> None:
+def test_who_summarises_badly_writes_nothing(spec):
     assert write(spec, TALK) == Written("NO_REPLY")
 
 
@@ -295,9 +291,7 @@ SPECS = [*SUMMARIZERS, SURE, "lossy(first=0.5, mutated=0.5, stale=0.5, audible=0
     st.integers(0, 24),
     st.integers(0, 60),
 )
-def test_notes_fit_and_say_nothing_that_is_out_of_sight(
-    spec: str, seed: int, first: int, last: int, room: int
-) -> None:
+def test_notes_fit_and_say_nothing_that_is_out_of_sight(spec, seed, first, last, room):
     told = many(seed, facts=8).told()
     seen = told.messages[first:last]
     request = TurnRequest("Save.", max_tokens=room)

@@ -1,7 +1,5 @@
 """The oracle says what later calls need, and nothing else."""
 
-from __future__ import annotations
-
 import pytest
 
 from compactlab.sim.core.errors import UsageError
@@ -26,32 +24,32 @@ def said(story: Story, first: int, last: int, budget: int = 100, previous: tuple
     return [part.text for part in Oracle().bound(told, 0).summarize(request, chars4)]
 
 
-def test_it_says_what_is_needed_in_the_order_in_which_it_was_said() -> None:
+def test_it_says_what_is_needed_in_the_order_in_which_it_was_said():
     assert said(zoo(), 0, 5) == ["animal 1 (must not): value-1", "animal 3 (must not): value-3"]
 
 
-def test_what_was_needed_only_before_is_gone() -> None:
+def test_what_was_needed_only_before_is_gone():
     assert said(zoo(), 0, 7) == ["animal 3 (must not): value-3"]
     assert said(zoo(), 0, 8) == []
 
 
-def test_what_it_was_not_told_it_does_not_know() -> None:
+def test_what_it_was_not_told_it_does_not_know():
     assert said(zoo(), 2, 5) == ["animal 3 (must not): value-3"]
 
 
-def test_where_room_is_scarce_the_soonest_need_comes_first() -> None:
+def test_where_room_is_scarce_the_soonest_need_comes_first():
     assert said(zoo(), 0, 5, budget=7) == ["animal 3 (must not): value-3"]
     assert said(zoo(), 0, 5, budget=6) == []
 
 
-def test_it_carries_its_own_words_on() -> None:
+def test_it_carries_its_own_words_on():
     told = zoo().told()
     oracle = Oracle().bound(told, 0)
     first = oracle.summarize(SummaryRequest(told.messages[:5], 100), chars4)
     assert oracle.summarize(SummaryRequest((), 100, first), chars4) == first
 
 
-def test_a_value_that_was_replaced_is_not_said() -> None:
+def test_a_value_that_was_replaced_is_not_said():
     story = Story()
     old = story.state("port", "8123")
     new = story.state("port", "9456", supersedes=(old.id,))
@@ -59,6 +57,6 @@ def test_a_value_that_was_replaced_is_not_said() -> None:
     assert said(story, 0, 2) == ["port: 9456"]
 
 
-def test_it_must_know_the_conversation() -> None:
+def test_it_must_know_the_conversation():
     with pytest.raises(UsageError, match="bind"):
         Oracle().summarize(SummaryRequest((), 100), len)

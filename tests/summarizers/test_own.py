@@ -1,9 +1,6 @@
 """Summarisers of others: found by file, module or package, asked in processes of their own."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +67,7 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return "own.py"
 
 
-def test_it_says_what_it_is_and_its_code_is_not_loaded(own: str, tmp_path: Path) -> None:
+def test_it_says_what_it_is_and_its_code_is_not_loaded(own, tmp_path):
     known = known_summarizer(f"{own}:Terse(words=5)")
     assert isinstance(known, ForeignSummarizer)
     assert (known.spec, known.label) == ("terse(words=5)", "terse(words=5)")
@@ -79,7 +76,7 @@ def test_it_says_what_it_is_and_its_code_is_not_loaded(own: str, tmp_path: Path)
     assert find_summarizer(f"{own}:Terse(words=5)").spec == known.spec
 
 
-def test_a_run_has_its_summaries_and_names_it(own: str) -> None:
+def test_a_run_has_its_summaries_and_names_it(own):
     results = run(STORY, ["full_summary", "keep_all"], window=12_000, summarizer=f"{own}:Terse")
     frame = results.frame()
     assert set(frame["status"]) == {"ok"}
@@ -88,7 +85,7 @@ def test_a_run_has_its_summaries_and_names_it(own: str) -> None:
     assert (writer["label"], writer["simulated"]) == ("terse", "as terse as can be")
 
 
-def test_every_run_of_it_is_apart_and_fails_alone(own: str) -> None:
+def test_every_run_of_it_is_apart_and_fails_alone(own):
     strategies = ["full_summary", "keep_all"]
     frame = run(STORY, strategies, window=12_000, summarizer=f"{own}:Leaves").frame()
     errors = dict(zip(frame["strategy"].str.partition("(")[0], frame["error"], strict=True))
@@ -97,7 +94,7 @@ def test_every_run_of_it_is_apart_and_fails_alone(own: str) -> None:
     assert str(Path(own).absolute()) not in sys.modules
 
 
-def test_its_code_belongs_to_the_identity_of_a_run(own: str) -> None:
+def test_its_code_belongs_to_the_identity_of_a_run(own):
     def key() -> str:
         return plan(STORY, ["full_summary"], summarizer=f"{own}:Terse").conditions[0].key
 
@@ -107,7 +104,7 @@ def test_its_code_belongs_to_the_identity_of_a_run(own: str) -> None:
     assert key() != before
 
 
-def test_explain_asks_it_apart(own: str) -> None:
+def test_explain_asks_it_apart(own):
     account = explain(STORY, "full_summary", window=12_000, summarizer=f"{own}:Terse(words=2)")
     assert account.header.summarizer == "terse(words=2)"
     assert str(Path(own).absolute()) not in sys.modules
@@ -115,7 +112,7 @@ def test_explain_asks_it_apart(own: str) -> None:
         explain(STORY, "full_summary", window=12_000, summarizer=f"{own}:Leaves")
 
 
-def test_two_of_one_name_are_not_compared(own: str) -> None:
+def test_two_of_one_name_are_not_compared(own):
     said = refusal(UsageError, lambda: plan(STORY, summarizer=[f"{own}:Terse", own_class()]))
     assert said == snapshot(
         "two different summarisers are called terse(words=3): rename the class of one"
@@ -149,9 +146,7 @@ def own_class() -> Any:
     ],
 )
 @pytest.mark.parametrize("find", [find_summarizer, known_summarizer])
-def test_what_is_wrong_is_named(
-    own: str, find: Callable[[str], object], name: str, fault: str
-) -> None:
+def test_what_is_wrong_is_named(own, find, name, fault):
     with pytest.raises(UsageError) as caught:
         find(name)
     assert fault in str(caught.value)

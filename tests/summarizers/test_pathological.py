@@ -1,7 +1,5 @@
 """Summarisers that do it wrong, each in its own way."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import pytest

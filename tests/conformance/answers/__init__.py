@@ -3,8 +3,6 @@
 Every module has a list `ANSWERS`.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Clearing of tool results: LangChain's ClearToolUsesEdit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.strategies.mechanisms.estimate import approximate

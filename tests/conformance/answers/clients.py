@@ -1,7 +1,5 @@
 """What the programs of Codex 0.171.0 and OpenCode 1.18.33 say of models."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

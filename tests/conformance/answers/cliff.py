@@ -1,7 +1,5 @@
 """Digests by rule: cliffcompaction. Its first line is left out; the words of ours are our own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.sim.core.message import SUMMARY, Message, verbatim

@@ -1,7 +1,5 @@
 """Ranges of events: Google's Agent Development Kit."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The memory flush: its configuration, when it runs, and silent replies."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from typing import Any

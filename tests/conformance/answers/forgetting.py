@@ -1,7 +1,5 @@
 """A pinned head and the newest events: OpenHands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.sim.core.view import Messages

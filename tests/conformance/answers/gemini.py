@@ -1,7 +1,5 @@
 """Where Gemini CLI cuts a history."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Groups of messages: Microsoft's Agent Framework."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.sim.core.message import Message

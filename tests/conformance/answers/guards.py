@@ -1,7 +1,5 @@
 """Guards on tool results: when one is written, before a request, after a refusal."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

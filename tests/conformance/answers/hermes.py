@@ -1,7 +1,5 @@
 """Hermes' context compressor: thresholds, the shortening of old uses of tools, and the middle."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """Edit and trim of Inspect AI."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.sim.core.message import Message, Part, verbatim

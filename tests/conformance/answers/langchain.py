@@ -1,7 +1,5 @@
 """LangChain's summarising middleware."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.sim.core.message import Message, Part, Source

@@ -1,7 +1,5 @@
 """Masking of old observations: SWE-agent and OpenHands."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any

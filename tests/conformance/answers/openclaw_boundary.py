@@ -1,7 +1,5 @@
 """OpenClaw 2026.9.6: where a history is cut, and the pieces of what is summarised."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

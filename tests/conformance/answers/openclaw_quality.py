@@ -1,7 +1,5 @@
 """OpenClaw 2026.9.6: the check of a summary, and how it is cut."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.strategies.openclaw.compaction import rules_of, sections_of

@@ -1,7 +1,5 @@
 """OpenClaw 2026.9.6: estimates, caps, and the check within a turn."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Repair of calls and results."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.sim.core.conversation import Conversation

@@ -1,7 +1,5 @@
 """Oversized results in files, and how they are fetched again."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """pi's compaction: the cut, what is summarised, the requests for it, and what comes of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

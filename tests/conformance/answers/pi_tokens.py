@@ -1,7 +1,5 @@
 """pi's token estimates and OpenClaw's reserve."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any
 

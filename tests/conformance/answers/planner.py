@@ -1,7 +1,5 @@
 """The token-budget planner of OpenClaw's pull request 17345."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.strategies import TokenBudget

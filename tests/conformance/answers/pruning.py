@@ -1,7 +1,5 @@
 """Context pruning in mode cache-ttl: settings, gate, and what becomes of the messages."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 

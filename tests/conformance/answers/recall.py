@@ -1,7 +1,5 @@
 """How much of what was found in memory is shown: OpenClaw 2026.2.17, and pull request 17345."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What OpenClaw's safeguard writes under a summary."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

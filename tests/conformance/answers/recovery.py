@@ -1,7 +1,5 @@
 """Context recovery after a compaction: OpenClaw pull request 3599."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a session of pi's has in context: our reader's log, played back as it was recorded."""
 
-from __future__ import annotations
-
 import tempfile
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The summary sidecar: OpenClaw pull request 17345, its first version."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

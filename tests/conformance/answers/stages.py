@@ -1,7 +1,5 @@
 """The parts of OpenClaw's summary in stages, and which tools' results are pruned."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.sim.core.view import Messages

@@ -1,7 +1,5 @@
 """Trimming to a budget: LangChain's trim_messages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.sim.core.message import Message, forget_weights

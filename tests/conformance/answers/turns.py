@@ -1,7 +1,5 @@
 """Turn-count slicing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.strategies.mechanisms.cut import last_turns

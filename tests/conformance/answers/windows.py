@@ -1,7 +1,5 @@
 """Windows of the newest messages: Strands."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from compactlab.strategies.windows import pinned_first, reduce, slide

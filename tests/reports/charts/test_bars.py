@@ -3,10 +3,8 @@
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
-from matplotlib.figure import Figure
 from matplotlib.patches import PathPatch, Rectangle
 
 from compactlab.reports.analysis.comparison import Comparison, comparisons
@@ -15,11 +13,8 @@ from compactlab.reports.charts.drawing import canvas, width_of
 from compactlab.reports.charts.kit import NAME_SIZE, USD, Piece, bars
 from compactlab.reports.charts.stacked import breakdown, classes, occupancy
 from compactlab.sim.facts.tracker import STATES
-from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
 
 Compare = Callable[..., Comparison]
-Texts = Callable[[Figure], list[str]]
 
 
 def pieces(chart: Chart | None, row: int) -> list[float]:
@@ -32,7 +27,7 @@ def pieces(chart: Chart | None, row: int) -> list[float]:
     return [bar.get_width() for bar in own]
 
 
-def test_classes_of_tokens_add_up_to_the_cost(small: Results, texts: Texts) -> None:
+def test_classes_of_tokens_add_up_to_the_cost(small, texts):
     comparison = comparisons(small)[0]
     chart = classes(comparison, "a-classes")
     for number, row in enumerate(comparison.rows):
@@ -43,13 +38,13 @@ def test_classes_of_tokens_add_up_to_the_cost(small: Results, texts: Texts) -> N
     assert "plain input" not in labels  # nothing was
 
 
-def test_without_classes_there_is_no_chart_of_them(compared: Compare) -> None:
+def test_without_classes_there_is_no_chart_of_them(compared):
     assert classes(compared(keep_all={"cost_read_usd": None}), "a") is None
     free = dict.fromkeys(("cost_usd", "cost_read_usd", "cost_write_usd", "cost_output_usd"), 0.0)
     assert classes(compared(keep_all=free), "a") is None
 
 
-def test_causes_are_pieces_of_what_was_fresh(small: Results, texts: Texts) -> None:
+def test_causes_are_pieces_of_what_was_fresh(small, texts):
     comparison = comparisons(small)[0]
     chart = breakdown(comparison, "a-causes")
     number = [row.name for row in comparison.rows].index("keep_none")
@@ -58,12 +53,12 @@ def test_causes_are_pieces_of_what_was_fresh(small: Results, texts: Texts) -> No
     assert "compaction_call" in texts(chart.figure)
 
 
-def test_where_nothing_was_fresh_there_are_no_causes(make: Callable[..., Run], store: Any) -> None:
+def test_where_nothing_was_fresh_there_are_no_causes(make, store):
     bare = replace(make("keep_all()"), rows={})
     assert breakdown(comparisons(store(bare))[0], "a") is None
 
 
-def test_states_fill_the_whole_bar(compared: Compare, texts: Texts) -> None:
+def test_states_fill_the_whole_bar(compared, texts):
     shares = dict.fromkeys((f"occupancy_{state}" for state in STATES), 0.0)
     mine = {**shares, "occupancy_verbatim": 0.5, "occupancy_stale": 0.2, "occupancy_lost": 0.3}
     chart = occupancy(compared(good={**shares, "occupancy_verbatim": 1.0}, mine=mine, none={}), "a")
@@ -75,11 +70,11 @@ def test_states_fill_the_whole_bar(compared: Compare, texts: Texts) -> None:
     assert "none" not in labels
 
 
-def test_without_facts_there_are_no_states(compared: Compare) -> None:
+def test_without_facts_there_are_no_states(compared):
     assert occupancy(compared(keep_all={}), "a") is None
 
 
-def test_forty_long_names_have_room_and_stay_different(compared: Compare, texts: Texts) -> None:
+def test_forty_long_names_have_room_and_stay_different(compared, texts):
     names = [f"{'strategy_' * 8}{number}" for number in range(41)]
     chart = classes(compared(**{name: {} for name in names}), "a")
     assert chart is not None
@@ -90,7 +85,7 @@ def test_forty_long_names_have_room_and_stay_different(compared: Compare, texts:
     assert max(width_of(text, NAME_SIZE) for text in shown) < room - 6
 
 
-def test_a_piece_without_a_name_stands_in_no_key(texts: Texts) -> None:
+def test_a_piece_without_a_name_stands_in_no_key(texts):
     with canvas():
         drawn = bars(
             ["mine"], [Piece("", "blue", "", [1.0]), Piece("b", "sky", "", [2.0])], USD, ""

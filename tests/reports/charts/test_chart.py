@@ -26,8 +26,6 @@ from compactlab.reports.charts.pareto import pareto
 from compactlab.reports.charts.setbacks import loops
 from compactlab.reports.charts.stacked import classes
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.store.results import Results
-from compactlab.sim.store.run import Run
 from tests.lines import refusal
 
 Compare = Callable[..., Comparison]
@@ -47,7 +45,7 @@ def small_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("compactlab.reports.charts.chart.DOTS_PER_INCH", 20)
 
 
-def test_it_is_saved_for_pages_and_for_slides(chart: Chart, tmp_path: Path) -> None:
+def test_it_is_saved_for_pages_and_for_slides(chart, tmp_path):
     svg, png = chart.save(tmp_path)
     assert sorted(tmp_path.iterdir()) == [png, svg]
     root = ElementTree.fromstring(svg.read_text("utf-8"))
@@ -62,9 +60,7 @@ def test_it_is_saved_for_pages_and_for_slides(chart: Chart, tmp_path: Path) -> N
 
 
 @pytest.mark.usefixtures("small_pixels")
-def test_the_same_figure_gives_the_same_bytes(
-    chart: Chart, compared: Compare, tmp_path: Path
-) -> None:
+def test_the_same_figure_gives_the_same_bytes(chart, compared, tmp_path):
     again = pareto(
         compared(keep_all={}, other={"amnesia_need": 0.2}),
         {"keep_all()": "slate", "other()": "blue"},
@@ -79,20 +75,18 @@ def test_the_same_figure_gives_the_same_bytes(
 
 
 @pytest.mark.parametrize("name", ["", "../x", "A", "a b", "a.svg", "-a", "nul\x00"])
-def test_a_name_must_be_that_of_a_file_anywhere(name: str, chart: Chart) -> None:
+def test_a_name_must_be_that_of_a_file_anywhere(name, chart):
     with pytest.raises(ValueError, match="not a name for a chart"):
         Chart(name, "", "", chart.figure)
 
 
-def test_a_kind_without_a_name_is_refused_as_no_page_would_show_it(chart: Chart) -> None:
+def test_a_kind_without_a_name_is_refused_as_no_page_would_show_it(chart):
     assert refusal(ValueError, lambda: Chart("a", "", "", chart.figure, "peaks")) == snapshot(
         "'peaks' is not among CHARTS of charts/catalogue.py: name it"
     )
 
 
-def test_a_chart_that_cannot_be_written_leaves_nothing(
-    chart: Chart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_chart_that_cannot_be_written_leaves_nothing(chart, tmp_path, monkeypatch):
     def fails(slide: Slide, dots: float) -> bytes:
         raise MemoryError
 
@@ -103,9 +97,7 @@ def test_a_chart_that_cannot_be_written_leaves_nothing(
 
 
 @pytest.mark.usefixtures("small_pixels")
-def test_all_charts_of_a_store_are_saved(
-    make: Callable[..., Run], store: Callable[..., Results], tmp_path: Path
-) -> None:
+def test_all_charts_of_a_store_are_saved(make, store, tmp_path):
     written: list[Path] = []
     results = store(make("keep_all()"), make("keep_all()", conversation="two"))
     files = save_charts(results, tmp_path / "new" / "charts", written.append)
@@ -116,12 +108,7 @@ def test_all_charts_of_a_store_are_saved(
     assert sorted(files) == sorted((tmp_path / "new" / "charts").iterdir())
 
 
-def test_files_of_several_comparisons_say_of_which_they_are(
-    make: Callable[..., Run],
-    store: Callable[..., Results],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_files_of_several_comparisons_say_of_which_they_are(make, store, tmp_path, monkeypatch):
     def named(chart: Chart, folder: Path, _: object) -> list[Path]:
         return [folder / f"{chart.name}.{form}" for form in ("svg", "png")]
 
@@ -135,7 +122,7 @@ def test_files_of_several_comparisons_say_of_which_they_are(
 
 
 @given(st.text(), st.text(), st.integers(1, 4))
-def test_any_conversation_gives_names_of_files_and_none_twice(a: str, b: str, times: int) -> None:
+def test_any_conversation_gives_names_of_files_and_none_twice(a, b, times):
     taken: set[str] = set()
     for subject in [a, b] * times:
         name = stem("session", b, subject, taken)
@@ -145,9 +132,7 @@ def test_any_conversation_gives_names_of_files_and_none_twice(a: str, b: str, ti
         taken.add(name)
 
 
-def test_a_file_tells_its_title_its_subject_and_what_was_compared(
-    chart: Chart, tmp_path: Path
-) -> None:
+def test_a_file_tells_its_title_its_subject_and_what_was_compared(chart, tmp_path):
     shown = replace(chart, subject="<talk> & 7", scope="Two strategies over a conversation.")
     svg, _ = shown.save(tmp_path)
     root = ElementTree.fromstring(svg.read_text("utf-8"))
@@ -160,7 +145,7 @@ def test_a_file_tells_its_title_its_subject_and_what_was_compared(
 
 
 @pytest.mark.usefixtures("small_pixels")
-def test_a_name_that_looks_like_a_colour_stays_a_name(chart: Chart, tmp_path: Path) -> None:
+def test_a_name_that_looks_like_a_colour_stays_a_name(chart, tmp_path):
     svg, _ = replace(chart, subject="var(--ink) and var(--nothing)").save(tmp_path)
     root = ElementTree.fromstring(svg.read_text("utf-8"))
     assert "var(--ink) and var(--nothing)" in "".join(root.itertext())
@@ -169,20 +154,20 @@ def test_a_name_that_looks_like_a_colour_stays_a_name(chart: Chart, tmp_path: Pa
 
 
 @given(st.text(max_size=300))
-def test_a_caption_is_no_wider_than_its_drawing(text: str) -> None:
+def test_a_caption_is_no_wider_than_its_drawing(text):
     lines = wrapped(text, 7.5, 200)
     assert all(width_of(line, 7.5) <= 200 or len(line) <= 12 for line in lines)
     if all(width_of(word, 7.5) <= 200 for word in text.split()):
         assert " ".join(lines) == " ".join(text.split())
 
 
-def test_a_folder_that_is_a_file_is_refused(small: Results, tmp_path: Path) -> None:
+def test_a_folder_that_is_a_file_is_refused(small, tmp_path):
     (tmp_path / "charts").write_text("mine")
     with pytest.raises(UsageError, match="charts"):
         save_charts(small, tmp_path / "charts")
 
 
-def test_foreign_text_is_escaped(compared: Compare) -> None:
+def test_foreign_text_is_escaped(compared):
     comparison = compared(**{"<script>&\"'": {"cost_with_recovery_usd": 1.0}})
     drawn = loops(comparison, "a")
     assert drawn is not None
@@ -195,7 +180,7 @@ def test_foreign_text_is_escaped(compared: Compare) -> None:
 
 @pytest.mark.usefixtures("small_pixels")
 @pytest.mark.parametrize("form", FORMS)
-def test_a_file_has_the_width_that_is_asked_for(form: str, chart: Chart, tmp_path: Path) -> None:
+def test_a_file_has_the_width_that_is_asked_for(form, chart, tmp_path):
     (file,) = chart.save(tmp_path, Look((form,), 3.3))
     content = file.read_bytes()
     if form == "svg":
@@ -207,7 +192,7 @@ def test_a_file_has_the_width_that_is_asked_for(form: str, chart: Chart, tmp_pat
         assert float(box) == pytest.approx(3.3 * 72)
 
 
-def test_a_column_has_letters_that_can_be_read(compared: Compare) -> None:
+def test_a_column_has_letters_that_can_be_read(compared):
     """At least 6.9 points, which is what journals ask for."""
     look = Look(width=3.3)
     comparison = compared(keep_all={}, other={"amnesia_need": 0.2})
@@ -223,7 +208,7 @@ def test_a_column_has_letters_that_can_be_read(compared: Compare) -> None:
         assert scale * sorted(sizes)[len(sizes) // 2] >= 6.9
 
 
-def test_without_a_title_there_is_the_drawing_alone(chart: Chart, tmp_path: Path) -> None:
+def test_without_a_title_there_is_the_drawing_alone(chart, tmp_path):
     (file,) = replace(chart, scope="Two strategies.").save(tmp_path, Look(("svg",), titled=False))
     text = "".join(ElementTree.fromstring(file.read_text("utf-8")).itertext())
     assert "keep_all" in text
@@ -231,7 +216,7 @@ def test_without_a_title_there_is_the_drawing_alone(chart: Chart, tmp_path: Path
     assert "Two strategies." not in text
 
 
-def test_a_pdf_has_its_fonts_and_no_date(chart: Chart, tmp_path: Path) -> None:
+def test_a_pdf_has_its_fonts_and_no_date(chart, tmp_path):
     (file,) = chart.save(tmp_path, Look(("pdf",)))
     content = file.read_bytes()
     assert content.startswith(b"%PDF-1.4")
@@ -249,7 +234,7 @@ content = Slide(Chart("a", "Title", "Caption.", sheet.figure)).document()
 """
 
 
-def test_a_pdf_is_the_same_whatever_the_order_of_sets() -> None:
+def test_a_pdf_is_the_same_whatever_the_order_of_sets():
     """The prefix of an embedded font is a hash."""
     code = f"{_DRAWN}import sys\nsys.stdout.buffer.write(content)"
     surroundings = {**os.environ, "PYTHONHASHSEED": "1"}
@@ -264,9 +249,7 @@ def test_a_pdf_is_the_same_whatever_the_order_of_sets() -> None:
 
 
 @pytest.mark.usefixtures("small_pixels")
-def test_only_what_is_asked_for_is_computed(
-    small: Results, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_is_asked_for_is_computed(small, tmp_path, monkeypatch):
     for name, entry in CHARTS.items():
         if name != "cost-by-class":
             place = entry.place.replace(":", ".")
@@ -275,9 +258,7 @@ def test_only_what_is_asked_for_is_computed(
     assert [file.name for file in files] == ["cost-by-class.svg"]
 
 
-def test_an_unknown_chart_and_one_without_figures_are_refused(
-    small: Results, tmp_path: Path
-) -> None:
+def test_an_unknown_chart_and_one_without_figures_are_refused(small, tmp_path):
     for name, message in {
         "cost-and-recal": "unknown chart 'cost-and-recal'; did you mean cost-and-recall",
         "ranks": "nothing to draw in these results: ranks",
@@ -287,9 +268,7 @@ def test_an_unknown_chart_and_one_without_figures_are_refused(
         assert not (tmp_path / "new").exists()
 
 
-def test_the_conversation_is_the_one_that_is_asked_for(
-    make: Callable[..., Run], store: Callable[..., Results], tmp_path: Path
-) -> None:
+def test_the_conversation_is_the_one_that_is_asked_for(make, store, tmp_path):
     results = store(*(make("keep_all()", [(0, 100 + n)], f"c{n}") for n in range(3)))
     files = save_charts(
         results, tmp_path, only=["cumulative-cost"], look=Look(("svg",)), conversation="c1"
@@ -303,9 +282,7 @@ ids = st.text() | st.sampled_from(["a b", "a/b", "A-b", "x" * 60, "x" * 61, "漢
 
 
 @given(st.lists(st.tuples(ids, ids), unique=True))
-def test_conversations_have_short_names_that_are_files_and_none_twice(
-    talks: list[tuple[str, str]],
-) -> None:
+def test_conversations_have_short_names_that_are_files_and_none_twice(talks):
     names = short_names(talks)
     assert len({*names.values()}) == len(talks)
     for name in names.values():
@@ -314,7 +291,7 @@ def test_conversations_have_short_names_that_are_files_and_none_twice(
     assert short_names(reversed(talks)) == names
 
 
-def test_a_name_says_the_id_and_not_the_prompt() -> None:
+def test_a_name_says_the_id_and_not_the_prompt():
     assert short_names([("coding_agent", "coding_agent-3"), ("pi", "77-8aa463e2ba-0")]) == {
         ("coding_agent", "coding_agent-3"): "coding-agent-3",
         ("pi", "77-8aa463e2ba-0"): "77-8aa463e2ba-0",

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
-from matplotlib.figure import Figure
 from matplotlib.text import Annotation, Text
 
 from compactlab.reports.analysis.bootstrap import row_interval
@@ -25,7 +24,6 @@ from compactlab.sim.metrics.memory import LAGS
 from compactlab.sim.store.tables import LAG_TABLE
 
 Compare = Callable[..., Comparison]
-Texts = Callable[[Figure], list[str]]
 
 COLOURS = {"keep_all()": "slate", "mine()": "blue", "other()": "grey"}
 
@@ -55,7 +53,7 @@ def line(chart: Chart | None, label: str) -> Sequence[float]:
     return [float(y) for y in curve.get_ydata()]
 
 
-def test_recall_falls_with_the_lag(compared: Compare, texts: Texts) -> None:
+def test_recall_falls_with_the_lag(compared, texts):
     comparison = compared(keep_all={}, mine={"side_cost_usd": 0.1}, other={})
     lagged(comparison, "keep_all", own=[1, 1, 1])
     lagged(comparison, "mine", own=[0.9, None, 0.4], junk=[0.9, None, 0.2], oracle=[1, None, 0.8])
@@ -74,7 +72,7 @@ def test_recall_falls_with_the_lag(compared: Compare, texts: Texts) -> None:
     assert {0.2, 0.8, 0.9, 1.0} >= {round(y, 9) for y in heights}
 
 
-def test_without_facts_there_are_no_curves(compared: Compare) -> None:
+def test_without_facts_there_are_no_curves(compared):
     comparison = compared(keep_all={})
     for run in comparison.rows[0].runs:
         run.rows["lags"] = LAG_TABLE.filled({})
@@ -82,11 +80,11 @@ def test_without_facts_there_are_no_curves(compared: Compare) -> None:
     assert by_round(compared(keep_all={}), COLOURS, "a") is None
 
 
-def test_where_nothing_is_compacted_nothing_survives_compactions(compared: Compare) -> None:
+def test_where_nothing_is_compacted_nothing_survives_compactions(compared):
     assert by_round(compared(keep_all=rounds(0.0)), COLOURS, "a") is None
 
 
-def test_survival_has_a_band_where_there_are_conversations_enough(compared: Compare) -> None:
+def test_survival_has_a_band_where_there_are_conversations_enough(compared):
     comparison = compared(12, mine=rounds(0.0, 0.5), other=rounds(0.0, 0.2))
     for index, run in enumerate(run for row in comparison.rows for run in row.runs):
         run.metrics["amnesia_round_1"] = 0.3 + index % 12 / 40
@@ -102,7 +100,7 @@ def test_survival_has_a_band_where_there_are_conversations_enough(compared: Comp
     assert "95 % confidence intervals" in chart.caption
 
 
-def test_cost_adds_up_to_the_cost_of_the_run(compared: Compare) -> None:
+def test_cost_adds_up_to_the_cost_of_the_run(compared):
     comparison = compared(keep_all={}, mine={})
     runs = {row.spec: row.runs[0] for row in comparison.rows}
     chart = cumulative(comparison.rows, runs, COLOURS, "a-cumulative-1", "one (claude-code)")
@@ -115,9 +113,7 @@ def test_cost_adds_up_to_the_cost_of_the_run(compared: Compare) -> None:
     assert chart.figure.axes[0].get_ylabel() == snapshot("cumulative cost, USD")
 
 
-def test_of_long_sessions_the_last_call_is_there(
-    make: Callable[..., object], compared: Compare
-) -> None:
+def test_of_long_sessions_the_last_call_is_there(make, compared):
     comparison = compared(mine={})
     long = make("mine()", [(0, 100)] * 1_001)
     chart = cumulative(comparison.rows, {"mine()": long}, COLOURS, "a", "c")  # type: ignore[dict-item]
@@ -127,7 +123,7 @@ def test_of_long_sessions_the_last_call_is_there(
     assert float(drawn.get_xdata()[-1]) == 1_001
 
 
-def test_without_runs_there_is_no_running_cost(compared: Compare) -> None:
+def test_without_runs_there_is_no_running_cost(compared):
     assert cumulative(compared(mine={}).rows, {}, COLOURS, "a", "c") is None
 
 
@@ -151,9 +147,7 @@ def crowded(compared: Compare, count: int, width: float = WIDTH) -> Chart:
 
 
 @pytest.mark.parametrize("width", [WIDTH, Look(width=3.3).layout])
-def test_up_to_fifteen_lines_are_all_named_and_no_name_covers_another(
-    compared: Compare, width: float
-) -> None:
+def test_up_to_fifteen_lines_are_all_named_and_no_name_covers_another(compared, width):
     chart = crowded(compared, 15, width)
     names = ends(chart)
     assert {*names} == {f"s{n}" for n in range(15)}
@@ -164,22 +158,20 @@ def test_up_to_fifteen_lines_are_all_named_and_no_name_covers_another(
     assert all(box.x1 <= chart.figure.bbox.width for box in boxes)
 
 
-def test_names_stand_in_the_order_of_the_ends(compared: Compare) -> None:
+def test_names_stand_in_the_order_of_the_ends(compared):
     names = ends(crowded(compared, 9))
     heights = [names[f"s{n}"].xyann[1] for n in range(9)]  # the more is missed, the lower
     assert heights == sorted(heights, reverse=True)
 
 
-def test_of_more_lines_the_extremes_and_those_named_first_have_names(
-    compared: Compare, texts: Texts
-) -> None:
+def test_of_more_lines_the_extremes_and_those_named_first_have_names(compared, texts):
     chart = crowded(compared, 20)
     assert len(ends(chart)) == 15
     assert {"s0", "s1", "s10", "s19"} <= {*ends(chart)}
     assert "5 other strategies" in texts(chart.figure)
 
 
-def test_a_bound_is_a_bound(compared: Compare) -> None:
+def test_a_bound_is_a_bound(compared):
     comparison = compared(mine=rounds(0.0, 0.5), keep_none=rounds(0.0, 1.0))
     chart = by_round(comparison, {"mine()": "blue", "keep_none()": "grey"}, "a")
     assert chart is not None
@@ -190,9 +182,7 @@ def test_a_bound_is_a_bound(compared: Compare) -> None:
 
 
 @given(st.lists(st.floats(0, 100), max_size=12), st.floats(0.5, 12), st.floats(100, 200))
-def test_positions_keep_their_distance_and_their_order(
-    wanted: list[float], apart: float, high: float
-) -> None:
+def test_positions_keep_their_distance_and_their_order(wanted, apart, high):
     places = spaced(wanted, apart, high)
     assert len(places) == len(wanted)
     ordered = [place for _, place in sorted(zip(wanted, places, strict=True))]
@@ -202,7 +192,7 @@ def test_positions_keep_their_distance_and_their_order(
         assert all(place >= -1e-6 for place in places)
 
 
-def test_positions_with_room_are_those_that_are_wanted() -> None:
+def test_positions_with_room_are_those_that_are_wanted():
     assert spaced([90, 10, 50], 10, 100) == [90, 10, 50]
 
 

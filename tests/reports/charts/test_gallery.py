@@ -18,7 +18,6 @@ from compactlab.reports.charts.drawing import strategy_colours
 from compactlab.reports.charts.gallery import gallery
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
-from tests.reports.conftest import Make, Store
 
 FIGURES = {
     "amnesia_age_1k": 0.1,
@@ -39,7 +38,7 @@ def drawn(results: Results, **given: Any) -> list[Any]:
     return gallery(results, compared[0], strategy_colours(results, compared), "part-1", **given)
 
 
-def test_charts_stand_in_reading_order(make: Make, store: Store) -> None:
+def test_charts_stand_in_reading_order(make, store):
     run = make("keep_all()", cut=[2])
     charts = drawn(store(replace(run, metrics={**run.metrics, **FIGURES})))
     kinds, sections = [chart.kind for chart in charts], [chart.section for chart in charts]
@@ -50,7 +49,7 @@ def test_charts_stand_in_reading_order(make: Make, store: Store) -> None:
     assert all(chart.title and chart.caption.endswith(".") for chart in charts)
 
 
-def test_every_function_that_draws_a_chart_is_in_the_list() -> None:
+def test_every_function_that_draws_a_chart_is_in_the_list():
     found = {
         f"{module.name}:{name}"
         for module in iter_modules(charts.__path__)
@@ -61,21 +60,19 @@ def test_every_function_that_draws_a_chart_is_in_the_list() -> None:
     assert found == {entry.place for entry in CHARTS.values()}
 
 
-def test_what_is_empty_is_left_out(make: Make, store: Store) -> None:
+def test_what_is_empty_is_left_out(make, store):
     bare = Run("one", "native", "keep_all()", "m", 0, 0)
     assert drawn(store(bare)) == []
 
 
-def test_the_largest_conversations_have_charts_of_their_own(
-    make: Make, store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_largest_conversations_have_charts_of_their_own(make, store, monkeypatch):
     monkeypatch.setattr("compactlab.reports.charts.gallery.SESSIONS", 2)
     runs = [make("keep_all()", [(0, 100 + n)], f"c{n}") for n in range(4)]
     subjects = [chart.subject for chart in drawn(store(*runs)) if chart.kind == "session"]
     assert subjects == ["c3 (claude-code)", "c2 (claude-code)"]
 
 
-def test_of_several_replays_the_first_is_drawn(make: Make, store: Store) -> None:
+def test_of_several_replays_the_first_is_drawn(make, store):
     first, second = (make("keep_all()", [(0, 100 * (n + 1))] * 3, seed=n) for n in range(2))
     (paid,) = [chart for chart in drawn(store(first, second)) if chart.kind == "cumulative"]
     (line,) = paid.figure.axes[0].lines
@@ -83,20 +80,20 @@ def test_of_several_replays_the_first_is_drawn(make: Make, store: Store) -> None
     assert paid.subject == "one (claude-code)"
 
 
-def test_any_conversation_can_be_asked_for(make: Make, store: Store) -> None:
+def test_any_conversation_can_be_asked_for(make, store):
     runs = [make("keep_all()", [(0, 100 + n)], f"c{n}") for n in range(3)]
     charts = drawn(store(*runs), cases=[("claude-code", "c0", 0)])
     assert [chart.subject for chart in charts if chart.kind == "cumulative"] == ["c0 (claude-code)"]
 
 
-def test_charts_are_the_same_twice_and_share_no_ids(small: Results) -> None:
+def test_charts_are_the_same_twice_and_share_no_ids(small):
     first, again = ([chart.markup() for chart in drawn(small)] for _ in range(2))
     assert first == again
     ids = [name for markup in first for name in re.findall(r' id="([^"]*)"', markup)]
     assert len(ids) == len(set(ids))
 
 
-def test_hostile_names_do_nothing_in_any_chart(make: Make, store: Store) -> None:
+def test_hostile_names_do_nothing_in_any_chart(make, store):
     names = ["<img src=x>", "$\\frac{1}{2}$", "\u202ea\x00b", "\u6f22" * 60, ']]> & "']
     runs = [make(f"{name}x()", cut=[2], conversation="".join(names)) for name in names]
     results = store(*(replace(run, metrics={**run.metrics, **FIGURES}) for run in runs))

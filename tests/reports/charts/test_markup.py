@@ -21,7 +21,7 @@ def places(path: str) -> list[tuple[float, float]]:
 
 @settings(max_examples=40)
 @given(points)
-def test_a_path_in_steps_goes_where_it_went(given_points: list[tuple[float, float]]) -> None:
+def test_a_path_in_steps_goes_where_it_went(given_points):
     lines = " L ".join(f"{x} {y}" for x, y in given_points)
     path = re.search(' d="([^"]*)"', tidied(f'<path d="M {lines}"/>'))
     assert path is not None
@@ -30,12 +30,12 @@ def test_a_path_in_steps_goes_where_it_went(given_points: list[tuple[float, floa
     assert abs(y - given_points[-1][1]) <= 0.0501
 
 
-def test_groups_that_say_nothing_are_left_out() -> None:
+def test_groups_that_say_nothing_are_left_out():
     assert tidied('<g id="axes"><g clip-path="url(#a)"> <g> <g/></g></g></g>') == (
         '<g clip-path="url(#a)"></g>'
     )
 
 
-def test_texts_are_left_alone() -> None:
+def test_texts_are_left_alone():
     markup = '<text style="fill: #1d2126">M 0 0 L 1.23456 1 &lt;g&gt; fill: #0971b2</text>'
     assert tidied(markup) == markup.replace(": #1d2126", ": var(--ink)")

@@ -1,8 +1,6 @@
 """Colours that are used together can be told apart, whatever colours one sees."""
 
-from collections.abc import Callable, Sequence
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 import pytest
@@ -83,7 +81,7 @@ def contrast(one: Floats, other: Floats) -> float:
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 @pytest.mark.parametrize("eyes", SEEN)
 @pytest.mark.parametrize("names", [LINES_TOGETHER, AREAS_TOGETHER], ids=["lines", "areas"])
-def test_colours_look_different(names: Sequence[str], eyes: str, theme: int) -> None:
+def test_colours_look_different(names, eyes, theme):
     at = {name: looks(linear(COLOURS[name][theme]), SEEN[eyes]) for name in names}
     gaps = {pair: float(np.linalg.norm(at[pair[0]] - at[pair[1]]))
             for pair in combinations(names, 2)}  # fmt: skip
@@ -91,7 +89,7 @@ def test_colours_look_different(names: Sequence[str], eyes: str, theme: int) -> 
     assert gaps[nearest] >= APART, f"{nearest} are {gaps[nearest]:.3f} apart"
 
 
-def test_the_simulation_knows_what_is_hard_to_tell_apart() -> None:
+def test_the_simulation_knows_what_is_hard_to_tell_apart():
     """Red and green are far apart, and near each other without the cones for green."""
     red, green = linear("#c00000"), linear("#4d6b00")
     gaps = [np.linalg.norm(looks(red, seen) - looks(green, seen)) for seen in SEEN.values()]
@@ -101,7 +99,7 @@ def test_the_simulation_knows_what_is_hard_to_tell_apart() -> None:
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-def test_texts_can_be_read_on_paper_and_on_the_darkest_cell(theme: int) -> None:
+def test_texts_can_be_read_on_paper_and_on_the_darkest_cell(theme):
     ink, muted, paper = (linear(COLOURS[n][theme]) for n in ("ink", "muted", "paper"))
     assert contrast(ink, paper) > 12
     assert contrast(muted, paper) > 4.5
@@ -110,28 +108,26 @@ def test_texts_can_be_read_on_paper_and_on_the_darkest_cell(theme: int) -> None:
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
-def test_lines_can_be_seen_on_paper(theme: int) -> None:
+def test_lines_can_be_seen_on_paper(theme):
     paper = linear(COLOURS["paper"][theme])
     for name in LINES_TOGETHER:
         assert contrast(linear(COLOURS[name][theme]), paper) > 2.1
 
 
-def test_lines_differ_by_mark_and_dashes_as_well() -> None:
+def test_lines_differ_by_mark_and_dashes_as_well():
     loud = [LINES[name] for name in LINES_TOGETHER if name != "grey"]
     assert len({line.marker for line in loud}) == len(loud)
     assert len({line.dashes for line in loud}) >= len(loud) - 1
 
 
-def test_every_cause_has_its_own_colour_and_pattern() -> None:
+def test_every_cause_has_its_own_colour_and_pattern():
     looks = cause_colours()
     assert set(looks) == set(CAUSES)
     assert len(set(looks.values())) == len(CAUSES)
     assert all(colour in AREAS_TOGETHER and p in PATTERNS for colour, p in looks.values())
 
 
-def test_no_hue_stands_for_two_strategies(
-    make: Callable[..., Any], store: Callable[..., Any]
-) -> None:
+def test_no_hue_stands_for_two_strategies(make, store):
     specs = ["keep_all()", "keep_none()", "as_recorded()", *(f"s{n}()" for n in range(6))]
     colours = strategy_colours(store(*map(make, specs)))
     assert (colours["keep_all()"], colours["as_recorded()"]) == ("slate", "ink")
@@ -139,9 +135,7 @@ def test_no_hue_stands_for_two_strategies(
     assert [colours[f"s{n}()"] for n in range(6)] == list(HUES)
 
 
-def test_of_many_strategies_those_on_the_front_have_hues(
-    make: Callable[..., Any], store: Callable[..., Any]
-) -> None:
+def test_of_many_strategies_those_on_the_front_have_hues(make, store):
     cheap, dear = [(0, 500), (500, 100)], [(0, 1_000), (0, 1_000)]
     runs = [make(f"s{n}()", dear, need=0.5) for n in range(9)]
     runs += [make("good()", dear, cut=[1], need=0.9), make("frugal()", cheap, cut=[1], need=0.8)]
@@ -150,9 +144,7 @@ def test_of_many_strategies_those_on_the_front_have_hues(
     assert colours["s3()"] == "grey"
 
 
-def test_a_front_longer_than_the_hues_shows_its_ends(
-    make: Callable[..., Any], store: Callable[..., Any]
-) -> None:
+def test_a_front_longer_than_the_hues_shows_its_ends(make, store):
     runs = [make(f"s{n}()", [(0, 500 + n), (0, 500)], cut=[1], need=n / 20) for n in range(1, 20)]
     colours = strategy_colours(store(*runs))
     loud = [spec for spec, colour in colours.items() if colour != "grey"]

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 from inline_snapshot import snapshot
-from matplotlib.figure import Figure
 
 from compactlab.reports.analysis.comparison import RECALL, Comparison, comparisons
 from compactlab.reports.analysis.contrast import contrasts
@@ -17,7 +16,6 @@ from tests.reports.conftest import CUT, make, store
 from tests.reports.spoken import folded
 
 Compare = Callable[..., Comparison]
-Texts = Callable[[Figure], list[str]]
 
 COLOURS = {"keep_all()": "slate", "mine()": "blue", "keep_none()": "grey"}
 
@@ -33,7 +31,7 @@ def lines(chart: Chart) -> list[list[tuple[float, float]]]:
     return [[(float(x), float(y)) for x, y in line] for line in paths]
 
 
-def test_every_strategy_has_a_dot_and_tells_its_figures(compared: Compare, texts: Texts) -> None:
+def test_every_strategy_has_a_dot_and_tells_its_figures(compared, texts):
     whole = {"overflows": 0}
     comparison = compared(keep_all=whole, mine={"cost_usd": 0.01, "recall_20k": 0.75})
     chart = drawn(comparison)
@@ -45,7 +43,7 @@ def test_every_strategy_has_a_dot_and_tells_its_figures(compared: Compare, texts
     ]
 
 
-def test_named_are_the_front_the_reference_and_ones_own(texts: Texts) -> None:
+def test_named_are_the_front_the_reference_and_ones_own(texts):
     runs = [make("claude_code()", CUT, cut=[2], need=0.4)]
     runs += [make(n, CUT, cut=[2], need=0.5) for n in ("mine()", "other()")]
     runs.append(make("best()", CUT, cut=[2]))
@@ -60,7 +58,7 @@ def test_named_are_the_front_the_reference_and_ones_own(texts: Texts) -> None:
 
 
 @pytest.mark.parametrize(("count", "all_are_named"), [(12, True), (30, False)])
-def test_up_to_twenty_marks_all_have_names(count: int, all_are_named: bool, texts: Texts) -> None:
+def test_up_to_twenty_marks_all_have_names(count, all_are_named, texts):
     """Beyond, only the front, the reference and one's own have."""
     runs = [make(f"s{n}()", [(0, 200 + 60 * n)], cut=[], need=0.9 - n / 50) for n in range(count)]
     (comparison,) = comparisons(store(*runs))
@@ -72,7 +70,7 @@ def test_up_to_twenty_marks_all_have_names(count: int, all_are_named: bool, text
 
 
 @pytest.mark.parametrize("first", [1, -1])
-def test_of_marks_on_each_other_ones_own_is_named_first(texts: Texts, first: int) -> None:
+def test_of_marks_on_each_other_ones_own_is_named_first(texts, first):
     twins = [make(name, CUT, cut=[2]) for name in ("another()", "mine()")][::first]
     (comparison,) = comparisons(store(make("keep_all()"), *twins))
     colours = dict.fromkeys((run.strategy for run in (*twins, make("keep_all()"))), "grey")
@@ -82,7 +80,7 @@ def test_of_marks_on_each_other_ones_own_is_named_first(texts: Texts, first: int
         assert f"{name}, {other}" in texts(chart.figure)
 
 
-def test_outliers_stand_beyond_a_seam(compared: Compare) -> None:
+def test_outliers_stand_beyond_a_seam(compared):
     usual = {f"s{n}": {"cost_usd": 1.0 + n / 10, "recall_20k": 0.9} for n in range(9)}
     comparison = compared(keep_all={"cost_usd": 2.0}, far={"cost_usd": 90.0}, **usual)
     chart = pareto(comparison, dict.fromkeys((r.spec for r in comparison.rows), "grey"), "a")
@@ -98,7 +96,7 @@ Dashed: the Pareto front. Dotted: bounds. Beyond a double stroke, the axis is co
     assert "double stroke" not in drawn(compared(keep_all={}, mine={"cost_usd": 0.01})).caption
 
 
-def test_a_mark_of_the_front_lies_on_those_beside_it() -> None:
+def test_a_mark_of_the_front_lies_on_those_beside_it():
     runs = [make("keep_all()"), make("mine()", CUT, cut=[2]), make("as_recorded()", CUT, cut=[2])]
     (comparison,) = comparisons(store(*runs))
     assert [row.label for row in comparison.front] == ["mine"]
@@ -112,13 +110,13 @@ def test_a_mark_of_the_front_lies_on_those_beside_it() -> None:
     assert levels[light("blue")] > levels[light("ink")]
 
 
-def test_axes_have_units_and_say_which_way_is_better(compared: Compare) -> None:
+def test_axes_have_units_and_say_which_way_is_better(compared):
     axes = drawn(compared(keep_all={})).figure.axes[0]
     assert axes.get_xlabel() == snapshot("cost, USD (less is better)")
     assert axes.get_ylabel() == snapshot("recall, % (more is better)")
 
 
-def test_bars_are_the_paired_intervals(compared: Compare) -> None:
+def test_bars_are_the_paired_intervals(compared):
     comparison = compared(
         12,
         keep_all={"overflows": 0},
@@ -147,9 +145,7 @@ from keep_all.\
 """)
 
 
-def test_upright_bars_go_from_the_most_that_may_be_forgotten(
-    compared: Compare,
-) -> None:
+def test_upright_bars_go_from_the_most_that_may_be_forgotten(compared):
     comparison = compared(
         36, keep_all={"recall_20k": 1.0, "overflows": 0}, mine={"recall_20k": 0.75}
     )
@@ -167,7 +163,7 @@ def test_upright_bars_go_from_the_most_that_may_be_forgotten(
     assert pytest.approx([1 + need.low, 1 + need.high]) in bars
 
 
-def test_what_exceeds_the_window_is_hollow(compared: Compare) -> None:
+def test_what_exceeds_the_window_is_hollow(compared):
     chart = drawn(compared(keep_all={"overflows": 0}, mine={"cost_usd": 9.0, "overflows": 1}))
     faces = {
         line.get_xydata()[0][0]: line.get_markerfacecolor()
@@ -177,20 +173,20 @@ def test_what_exceeds_the_window_is_hollow(compared: Compare) -> None:
     assert faces == {9.0: light("paper")}
 
 
-def test_under_ten_conversations_there_are_no_bars(compared: Compare) -> None:
+def test_under_ten_conversations_there_are_no_bars(compared):
     chart = drawn(compared(9, keep_all={}, mine={"recall_20k": 0.75}))
     assert "confidence" not in chart.caption
     assert not [line for line in lines(chart) if len(line) == 2]
 
 
-def test_without_needs_there_is_no_chart(compared: Compare) -> None:
+def test_without_needs_there_is_no_chart(compared):
     assert pareto(compared(keep_all=dict.fromkeys(RECALL.values())), COLOURS, "a") is None
 
 
 # Bounds are lines: nobody can have their recall for their cost.
 
 
-def test_bounds_are_named_lines_at_their_recall(texts: Texts) -> None:
+def test_bounds_are_named_lines_at_their_recall(texts):
     runs = [make("claude_code()", CUT, cut=[2], need=0.4), make("codex()", CUT, cut=[2], need=0.3)]
     runs += [make("oracle()", CUT, cut=[2]), make("keep_none()", CUT, cut=[2], need=0.0)]
     beside = [replace(make("keep_all()"), bound=True)]
@@ -207,7 +203,7 @@ def test_bounds_are_named_lines_at_their_recall(texts: Texts) -> None:
     assert len(marks) == 2
 
 
-def test_alone_bounds_are_marks(compared: Compare, texts: Texts) -> None:
+def test_alone_bounds_are_marks(compared, texts):
     chart = drawn(compared(keep_all={}, keep_none={"recall_20k": 0.0}))
     assert {"keep_all", "keep_none"} <= set(texts(chart.figure))
 
@@ -216,7 +212,7 @@ def test_alone_bounds_are_marks(compared: Compare, texts: Texts) -> None:
 
 
 @pytest.mark.parametrize("size", [None, 3.3])
-def test_fifteen_marks_in_a_crowd_are_all_named(size: float | None, texts: Texts) -> None:
+def test_fifteen_marks_in_a_crowd_are_all_named(size, texts):
     """As over a recording where next to nothing was compacted."""
     names = [f"strategy_{n}" for n in range(15)]
     runs = [make(f"{name}()", [(0, 900 + n % 5)], cut=[]) for n, name in enumerate(names)]

@@ -25,9 +25,7 @@ def far(corner: Point, dot: Point) -> float:
 
 @settings(deadline=None)
 @given(dots, dots)
-def test_names_lie_apart_within_the_frame_and_off_all_marks(
-    named: list[Point], others: list[Point]
-) -> None:
+def test_names_lie_apart_within_the_frame_and_off_all_marks(named, others):
     places = place(named, [SIZE] * len(named), FRAME, others)
     shown = [(x, y) for at in places if at is not None for x, y in [at]]
     for number, (x, y) in enumerate(shown):
@@ -40,7 +38,7 @@ def test_names_lie_apart_within_the_frame_and_off_all_marks(
 
 @settings(deadline=None)
 @given(dots)
-def test_a_name_or_the_line_to_it_is_nearest_to_its_dot(named: list[Point]) -> None:
+def test_a_name_or_the_line_to_it_is_nearest_to_its_dot(named):
     places = place(named, [SIZE] * len(named), FRAME)
     for dot, at in zip(named, places, strict=True):
         if at is not None and (own := far(at, dot)) <= 9:  # farther, it has a line
@@ -48,27 +46,27 @@ def test_a_name_or_the_line_to_it_is_nearest_to_its_dot(named: list[Point]) -> N
             assert all(far(at, other) >= own - 1e-6 for other in named)
 
 
-def test_a_dozen_names_in_a_crowd_all_have_a_place() -> None:
+def test_a_dozen_names_in_a_crowd_all_have_a_place():
     crowd = [(300.0 + 9 * n, 150.0 + 8 * n) for n in range(12)]
     places = place(crowd, [SIZE] * 12, FRAME)
     assert None not in places
 
 
-def test_names_keep_off_what_is_drawn_besides() -> None:
+def test_names_keep_off_what_is_drawn_besides():
     line = [(50.0 + 4 * n, 50.0) for n in range(1, 30)]
     (at,) = place([(50, 50)], [(30, 10)], (0, 0, 200, 100), (), line)
     assert at is not None
     assert not any(at[0] < x < at[0] + 30 and at[1] < y < at[1] + 10 for x, y in line)
 
 
-def test_a_name_without_room_is_left_out() -> None:
+def test_a_name_without_room_is_left_out():
     """The mark still tells it to who points there."""
     assert place([(5, 5)], [(90, 10)], (0, 0, 20, 20)) == [None]
     everywhere = [(float(x), float(y)) for x in range(0, 200, 3) for y in range(0, 100, 3)]
     assert place([(50, 50)], [(30, 10)], (0, 0, 200, 100), (), everywhere) == [None]
 
 
-def test_what_found_no_room_goes_first_at_the_next_try() -> None:
+def test_what_found_no_room_goes_first_at_the_next_try():
     """The second has one place, which the first would take."""
     frame = (0.0, 0.0, 150.0, 100.0)
     places = place([(50, 50), (126, 50)], [(60.0, 10.0), (30.0, 10.0)], frame)
@@ -86,20 +84,20 @@ def lines_of(named: dict[str, Point], marks: list[Point]) -> tuple[list[str], in
     return [text.get_text() for text in axes.texts], len(leads)
 
 
-def test_a_name_that_stands_alone_needs_no_line() -> None:
+def test_a_name_that_stands_alone_needs_no_line():
     assert lines_of({"mine": (20, 20), "other": (70, 80)}, []) == (["mine", "other"], 0)
 
 
-def test_a_name_among_many_marks_has_a_line_to_its_own() -> None:
+def test_a_name_among_many_marks_has_a_line_to_its_own():
     crowd = [(50 + x * 1.2, 50 + y * 1.6) for x in range(-3, 4) for y in range(-3, 4)]
     assert lines_of({"mine": (50, 50)}, crowd) == (["mine"], 1)
 
 
-def test_dots_on_each_other_share_a_place_for_their_names() -> None:
+def test_dots_on_each_other_share_a_place_for_their_names():
     assert lines_of({"mine": (20, 20), "same": (20, 20)}, []) == (["mine, same"], 0)
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1), st.integers(1, 50))
-def test_bins_are_few_and_keep_the_peak(values: list[int], bins: int) -> None:
+def test_bins_are_few_and_keep_the_peak(values, bins):
     assert len(binned(values, bins)) <= bins
     assert max(binned(values, bins)) == max(values)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 from inline_snapshot import snapshot
-from matplotlib.figure import Figure
 
 from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.charts.profile import by_type, continuity
@@ -14,7 +13,6 @@ from compactlab.reports.charts.setbacks import loops, spikes, thrash
 from compactlab.sim.store.tables import TABLES
 
 Compare = Callable[..., Comparison]
-Texts = Callable[[Figure], list[str]]
 
 
 def with_compactions(comparison: Comparison, **columns: list[float]) -> Comparison:
@@ -25,7 +23,7 @@ def with_compactions(comparison: Comparison, **columns: list[float]) -> Comparis
     return replace(comparison, rows=(replace(first, runs=runs), *comparison.rows[1:]))
 
 
-def test_spikes_are_ratios_and_only_what_pays_breaks_even(compared: Compare, texts: Texts) -> None:
+def test_spikes_are_ratios_and_only_what_pays_breaks_even(compared, texts):
     comparison = with_compactions(
         compared(mine={}, other={}),
         cache_miss_tokens=[900, 300, 50],
@@ -47,7 +45,7 @@ def test_spikes_are_ratios_and_only_what_pays_breaks_even(compared: Compare, tex
     assert right.get_xlabel() == "break-even, calls"
 
 
-def test_many_compactions_are_boxes(compared: Compare) -> None:
+def test_many_compactions_are_boxes(compared):
     count = 100
     comparison = with_compactions(
         compared(mine={}),
@@ -63,11 +61,11 @@ def test_many_compactions_are_boxes(compared: Compare) -> None:
     assert [float(x) for x in whisker.get_paths()[0].vertices[:, 0]] == pytest.approx([5.95, 95.05])
 
 
-def test_without_compactions_there_are_no_spikes(compared: Compare) -> None:
+def test_without_compactions_there_are_no_spikes(compared):
     assert spikes(compared(mine={}), "a") is None
 
 
-def test_a_death_spiral_lies_in_the_red_on_both_sides(compared: Compare, texts: Texts) -> None:
+def test_a_death_spiral_lies_in_the_red_on_both_sides(compared, texts):
     comparison = with_compactions(
         compared(mine={"compactions_per_100_calls": 30.0, "compactions_by_rereads": 0.5}, other={}),
         call=[10, 12, 13, 33],
@@ -87,7 +85,7 @@ def test_a_death_spiral_lies_in_the_red_on_both_sides(compared: Compare, texts: 
     assert "other" not in texts(chart.figure)
 
 
-def test_a_conversation_that_compacts_once_has_no_interval(compared: Compare) -> None:
+def test_a_conversation_that_compacts_once_has_no_interval(compared):
     once = with_compactions(
         compared(conversations=2, mine={}), call=[10], tokens_after=[50], tokens_removed=[50]
     )
@@ -95,7 +93,7 @@ def test_a_conversation_that_compacts_once_has_no_interval(compared: Compare) ->
     assert thrash(compared(mine={}), "a") is None
 
 
-def test_what_recovery_adds_is_drawn_and_told(compared: Compare, texts: Texts) -> None:
+def test_what_recovery_adds_is_drawn_and_told(compared, texts):
     chart = loops(
         compared(
             mine={
@@ -118,9 +116,7 @@ def test_what_recovery_adds_is_drawn_and_told(compared: Compare, texts: Texts) -
     assert axes.get_xlabel() == snapshot("cost of all conversations, USD")
 
 
-def test_what_reads_the_same_at_best_and_at_worst_is_told_once(
-    compared: Compare, texts: Texts
-) -> None:
+def test_what_reads_the_same_at_best_and_at_worst_is_told_once(compared, texts):
     worst = {"cost_usd": 1.0, "cost_with_recovery_usd": 1.5, "cost_with_recovery_worst_usd": 1.501}
     chart = loops(compared(mine=worst), "a-loops")
     assert chart is not None
@@ -132,7 +128,7 @@ def test_what_reads_the_same_at_best_and_at_worst_is_told_once(
     assert "closed loop, worst case" not in texts(chart.figure)
 
 
-def test_figures_beside_the_rows_have_a_head_above_them(compared: Compare) -> None:
+def test_figures_beside_the_rows_have_a_head_above_them(compared):
     """Of forty rows, nobody looks for it at the foot."""
     comparison = with_compactions(
         compared(mine={"cost_with_recovery_usd": 9.0}, other={}),
@@ -152,7 +148,7 @@ def test_figures_beside_the_rows_have_a_head_above_them(compared: Compare) -> No
         assert all(by_text[head].get_window_extent().y0 > max(tops) for head in heads)
 
 
-def test_great_spikes_have_their_thousands_told_apart(compared: Compare) -> None:
+def test_great_spikes_have_their_thousands_told_apart(compared):
     comparison = with_compactions(
         compared(mine={}), cache_miss_tokens=[9e5, 300], cache_miss_tokens_before=[300.0, 300.0],
         calls_to_next=[9, 9], break_even_calls=[4.0, 4.0],
@@ -163,11 +159,11 @@ def test_great_spikes_have_their_thousands_told_apart(compared: Compare) -> None
     assert "1,000" in [each.get_text() for each in chart.figure.axes[0].get_xticklabels()]
 
 
-def test_an_open_loop_has_no_recovery(compared: Compare) -> None:
+def test_an_open_loop_has_no_recovery(compared):
     assert loops(compared(mine={}), "a") is None
 
 
-def test_types_are_columns_with_what_is_held(compared: Compare, texts: Texts) -> None:
+def test_types_are_columns_with_what_is_held(compared, texts):
     chart = by_type(compared(mine={"amnesia_goal": 0.25, "amnesia_entity": 0.999}, other={}), "a")
     assert chart is not None
     labels = texts(chart.figure)
@@ -175,7 +171,7 @@ def test_types_are_columns_with_what_is_held(compared: Compare, texts: Texts) ->
     assert "decision" not in labels
 
 
-def test_continuity_says_unit_and_direction_of_each_column(compared: Compare, texts: Texts) -> None:
+def test_continuity_says_unit_and_direction_of_each_column(compared, texts):
     mine = {"order_fidelity": -0.5, "novelty": 0.25, "drift_identifiers": 0.1}
     chart = continuity(compared(mine=mine), "a-continuity")
     assert chart is not None
@@ -187,5 +183,5 @@ def test_continuity_says_unit_and_direction_of_each_column(compared: Compare, te
     assert shades == [0.5, 0.5, 0.4]  # the first two: forward need and structural validity
 
 
-def test_without_figures_there_is_no_table(compared: Compare) -> None:
+def test_without_figures_there_is_no_table(compared):
     assert by_type(compared(mine={}), "a") is None

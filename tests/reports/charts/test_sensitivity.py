@@ -20,7 +20,7 @@ def priced(compared: Compare, model: str, **costs: float) -> Comparison:
     return under(compared(**{name: {"cost_usd": cost} for name, cost in costs.items()}), model)
 
 
-def test_strategies_that_change_places_are_counted(compared: Compare) -> None:
+def test_strategies_that_change_places_are_counted(compared):
     one = priced(compared, "one", a=1, b=2, c=3)
     two = priced(compared, "two", a=2, b=1, c=3)
     by_comparison = ranks([one, two], ["a()", "b()", "c()"], "cost_usd")
@@ -36,35 +36,33 @@ strategies change their rank by cost; 0 of 3 strategies change their rank by rec
     assert chart.name == "sensitivity"
 
 
-def test_equals_do_not_flip(compared: Compare) -> None:
+def test_equals_do_not_flip(compared):
     one = priced(compared, "one", a=1, b=1 + 1e-12)
     two = priced(compared, "two", a=5, b=5 - 1e-12)
     assert moved(ranks([one, two], ["a()", "b()"], "cost_usd")) == []
 
 
-def test_only_comparisons_over_the_same_cases_are_held_together(compared: Compare) -> None:
+def test_only_comparisons_over_the_same_cases_are_held_together(compared):
     one, two = (priced(compared, model, a=1, b=2) for model in ("one", "two"))
     longer = compared(2, a={}, b={})
     assert comparable([longer, one, two]) == [one, two]
     assert sensitivity([longer, one]) is None
 
 
-def test_one_comparison_or_one_strategy_says_nothing(compared: Compare) -> None:
+def test_one_comparison_or_one_strategy_says_nothing(compared):
     one, two = (priced(compared, model, a=1) for model in ("one", "two"))
     assert sensitivity([]) is None
     assert sensitivity([one]) is None
     assert sensitivity([one, two]) is None
 
 
-def test_summarisers_are_columns_too(compared: Compare, texts: Callable[..., list[str]]) -> None:
+def test_summarisers_are_columns_too(compared, texts):
     one = priced(compared, "m", a=1, b=2)
     chart = sensitivity([replace(one, summarizer="empty"), replace(one, summarizer="oracle")])
     assert chart is not None
     assert {"empty", "oracle"} <= set(texts(chart.figure))
 
 
-def test_comparisons_of_several_models_have_such_a_chart(
-    make: Callable[..., object], store: Callable[..., object]
-) -> None:
+def test_comparisons_of_several_models_have_such_a_chart(make, store):
     runs = [make(spec, model=model) for model in ("x", "y") for spec in ("a()", "b()")]
     assert sensitivity(comparisons(store(*runs))) is not None  # type: ignore[arg-type]

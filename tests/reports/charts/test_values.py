@@ -35,7 +35,7 @@ def tips(figure: Figure) -> Iterator[list[str]]:
         yield text.split("\N{LINE SEPARATOR}")
 
 
-def test_every_chart_but_that_of_panels_has_its_figures(charts: dict[str, Chart]) -> None:
+def test_every_chart_but_that_of_panels_has_its_figures(charts):
     assert {"pareto", "classes", "causes", "lag", "type", "loops"} <= {*charts}
     for kind, chart in charts.items():
         if kind == "session":  # the page draws it again, and knows its figures
@@ -48,7 +48,7 @@ def test_every_chart_but_that_of_panels_has_its_figures(charts: dict[str, Chart]
 
 
 @pytest.mark.parametrize(("kind", "unit"), [("classes", "USD"), ("loops", "USD")])
-def test_bills_are_those_of_the_tooltips(charts: dict[str, Chart], kind: str, unit: str) -> None:
+def test_bills_are_those_of_the_tooltips(charts, kind, unit):
     chart = charts[kind]
     head, *rows = chart.values
     assert all(str(each).endswith(f", {unit}") for each in head[1:])
@@ -60,7 +60,7 @@ def test_bills_are_those_of_the_tooltips(charts: dict[str, Chart], kind: str, un
         assert values == pytest.approx(known, rel=0.05)
 
 
-def test_recall_is_in_percent_as_on_the_axis(charts: dict[str, Chart]) -> None:
+def test_recall_is_in_percent_as_on_the_axis(charts):
     chart = charts["pareto"]
     head, *rows = chart.values
     assert str(head[3]).startswith("recall, %")
@@ -75,13 +75,13 @@ def test_recall_is_in_percent_as_on_the_axis(charts: dict[str, Chart]) -> None:
             )
 
 
-def test_a_table_of_shares_has_them_in_percent(charts: dict[str, Chart]) -> None:
+def test_a_table_of_shares_has_them_in_percent(charts):
     head, *rows = charts["type"].values
     assert list(head) == ["strategy", "goal % \N{UPWARDS ARROW}"]
     assert {row[1] for row in rows} == {75.0}
 
 
-def test_few_compactions_are_given_one_by_one_and_many_as_they_are_drawn() -> None:
+def test_few_compactions_are_given_one_by_one_and_many_as_they_are_drawn():
     few = spread_values("a", "gain, %", np.array([0.5, 0.25]), PERCENT)
     assert few == [
         ["a", "gain, %", "one compaction", 50.0],

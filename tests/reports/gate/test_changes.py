@@ -27,14 +27,14 @@ def results(make: Make, store: Store, size: int = 100, need: float = 0.9) -> Res
     return store(*runs)
 
 
-def test_nothing_has_changed_against_itself(make: Make, store: Store) -> None:
+def test_nothing_has_changed_against_itself(make, store):
     same = results(make, store)
     assert changes(Baseline.of(same), Baseline.of(same)) == []
     told = WRITERS["table"](report(same, Baseline.of(same)))
     assert told == snapshot("Against the baseline, no figure of 2 strategies changed.")
 
 
-def test_a_change_is_told_with_before_and_after(make: Make, store: Store) -> None:
+def test_a_change_is_told_with_before_and_after(make, store):
     before = Baseline.of(results(make, store))
     after = results(make, store, size=300, need=0.8)
     (change,) = changes(Baseline.of(after), before)
@@ -53,7 +53,7 @@ def test_a_change_is_told_with_before_and_after(make: Make, store: Store) -> Non
     assert "tokens_cache_write" in shown
 
 
-def test_only_what_both_have_is_held_against_each_other(make: Make, store: Store) -> None:
+def test_only_what_both_have_is_held_against_each_other(make, store):
     before = results(make, store)
     before.runs = [run for run in before.runs if run.strategy != "cut()"]
     fewer = results(make, store)
@@ -64,7 +64,7 @@ def test_only_what_both_have_is_held_against_each_other(make: Make, store: Store
     )
 
 
-def test_figures_of_another_provenance_are_not_compared(make: Make, store: Store) -> None:
+def test_figures_of_another_provenance_are_not_compared(make, store):
     before = Baseline.of(results(make, store))
     other = results(make, store)
     other.manifest["prices"] = "others 2"
@@ -74,16 +74,14 @@ def test_figures_of_another_provenance_are_not_compared(make: Make, store: Store
     assert "2 conversations changed" in WRITERS["table"](report(changed, before))
 
 
-def test_what_failed_on_either_side_is_not_held_against_the_other(
-    make: Make, store: Store, fail: Make
-) -> None:
+def test_what_failed_on_either_side_is_not_held_against_the_other(make, store, fail):
     whole, broken = results(make, store), results(make, store)
     broken.runs[1] = replace(fail("cut()", "one"), digest=broken.runs[1].digest)
     assert changes(Baseline.of(broken), Baseline.of(whole)) == []
     assert changes(Baseline.of(whole), Baseline.of(broken)) == []
 
 
-def test_without_common_runs_nothing_is_told_to_have_changed(make: Make, store: Store) -> None:
+def test_without_common_runs_nothing_is_told_to_have_changed(make, store):
     before = Baseline.of(results(make, store))
     other = results(make, store)
     other.runs = [replace(run, conversation=f"{run.conversation}-b") for run in other.runs]

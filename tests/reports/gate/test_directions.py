@@ -1,7 +1,5 @@
 """Of each change a gate says whether it is better or worse, and of facts that were lost which."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
@@ -25,7 +23,7 @@ def as_data(verdict) -> dict:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_what_rises_is_better_or_worse_by_its_metric_alone(name) -> None:
+def test_what_rises_is_better_or_worse_by_its_metric_alone(name):
     risen = Finding(Demand(Rule(name, "exact")), None, Outcome.CHANGED, before=0.2, after=0.4)
     fallen = replace(risen, before=0.4, after=0.2)
     other = {"worse": "better", "better": "worse", "": ""}
@@ -35,7 +33,7 @@ def test_what_rises_is_better_or_worse_by_its_metric_alone(name) -> None:
 
 def test_without_rules_a_change_is_no_regression_and_what_is_worse_comes_first(
     two, changed, judged
-) -> None:
+):
     after = changed(
         two(), cost_usd=lambda was, run: was / 2, overflows=0, tokens_output=lambda n, run: n + 5,
         recall_20k=0.5, write_spike_ratio=9.0,
@@ -54,14 +52,14 @@ def test_without_rules_a_change_is_no_regression_and_what_is_worse_comes_first(
     assert {each["direction"] for each in found["findings"]} == {None, "worse", "better"}
 
 
-def test_a_rule_that_is_broken_is_a_regression_also_an_exact_one(two, changed, judged) -> None:
+def test_a_rule_that_is_broken_is_a_regression_also_an_exact_one(two, changed, judged):
     better = changed(two(), cost_usd=lambda was, run: was / 2)
     verdict = judged(two(), better, ("cost_usd", "exact"))
     assert (verdict.code, verdict.word) == (1, "regressed")
     assert [finding.direction for finding in verdict.failed] == ["better"]
 
 
-def test_shares_are_in_percent_and_their_differences_in_points(two, changed, judged) -> None:
+def test_shares_are_in_percent_and_their_differences_in_points(two, changed, judged):
     before, after = changed(two(), recall_20k=5 / 6), changed(two(), recall_20k=0.4791666)
     verdict = judged(before, after, ("recall_20k", "-0.02"), ("recall_20k", ">= 0.9"))
     lines = as_text.write(in_short(verdict)).splitlines()
@@ -70,7 +68,7 @@ def test_shares_are_in_percent_and_their_differences_in_points(two, changed, jud
     assert absolute.strip().startswith("83.3% → 47.9% (-35.4 points)")
 
 
-def test_a_metric_that_the_baseline_lacks_is_named_in_the_verdict(two) -> None:
+def test_a_metric_that_the_baseline_lacks_is_named_in_the_verdict(two):
     """Who takes a line out of a baseline takes a check out of the gate, and is seen."""
     less = [name for name in GATED if name not in ("amnesia_need", "overflows")]
     verdict = gate(two(), Baseline.of(two(), less))
@@ -81,7 +79,7 @@ def test_a_metric_that_the_baseline_lacks_is_named_in_the_verdict(two) -> None:
         assert all(name in said for name in verdict.absent)
 
 
-def test_a_metric_without_a_value_in_any_run_is_named_in_the_verdict(two, changed, judged) -> None:
+def test_a_metric_without_a_value_in_any_run_is_named_in_the_verdict(two, changed, judged):
     none = changed(changed(two(), recall_20k=None), "keep_all()", recall_20k=None)
     verdict = judged(none, none, ("recall_20k", "-0.02"), ("cost_usd", "+2%"))
     assert (verdict.code, verdict.valueless) == (0, ("recall_20k",))
@@ -107,7 +105,7 @@ def forgetful(two, changed):
 @pytest.mark.parametrize("rules", [(), (("recall_20k", "-0.02"), ("amnesia_need", "+0"))])
 def test_of_a_fact_that_was_lost_every_form_says_which_where_and_when(
     rules, two, forgetful, judged
-) -> None:
+):
     verdict = judged(two(), forgetful, *rules)
     [finding] = [each for each in verdict.findings if each.lost]
     assert finding.demand.rule.metric == "recall_20k"  # of all that fell, told once
@@ -124,5 +122,5 @@ def test_of_a_fact_that_was_lost_every_form_says_which_where_and_when(
         assert "compactlab explain " in said
 
 
-def test_what_became_better_names_no_fact(two, forgetful, judged) -> None:
+def test_what_became_better_names_no_fact(two, forgetful, judged):
     assert not any(each.lost for each in judged(forgetful, two()).findings)

@@ -21,7 +21,7 @@ from compactlab.sim.store.results import Results
 from tests.lines import refusal
 
 
-def test_a_file_holds_a_line_a_run_in_an_order_of_its_own(two) -> None:
+def test_a_file_holds_a_line_a_run_in_an_order_of_its_own(two):
     results = two()
     text = written(Baseline.of(results))
     turned = Results(results.runs[::-1], results.manifest)
@@ -52,7 +52,7 @@ def test_a_file_holds_a_line_a_run_in_an_order_of_its_own(two) -> None:
     }
 
 
-def test_a_change_of_one_figure_is_a_diff_of_one_line(two, changed) -> None:
+def test_a_change_of_one_figure_is_a_diff_of_one_line(two, changed):
     before = written(Baseline.of(two())).splitlines()
     after = written(Baseline.of(changed(two(), conversation="b", cost_usd=0.5))).splitlines()
     assert len(before) == len(after)
@@ -60,7 +60,7 @@ def test_a_change_of_one_figure_is_a_diff_of_one_line(two, changed) -> None:
     assert old.replace(old.split('"cost_usd": ')[1].split(",")[0], "0.5", 1) == new
 
 
-def test_what_is_read_is_what_was_written(two, changed, fail) -> None:
+def test_what_is_read_is_what_was_written(two, changed, fail):
     results = changed(two("ab", 2), cost_usd=0.1 + 0.2, break_even_calls=math.inf)
     results.runs.append(fail("turn_slice(turns=1)", "a"))
     kept = Baseline.of(results, (*GATED, "break_even_calls", "prefix_reuse"))
@@ -72,7 +72,7 @@ def test_what_is_read_is_what_was_written(two, changed, fail) -> None:
     assert gate(results, again).code == 0
 
 
-def test_names_from_outside_are_seen_in_a_diff_as_what_they_are(two) -> None:
+def test_names_from_outside_are_seen_in_a_diff_as_what_they_are(two):
     hostile = 'a\u202eb\x1b[31m"\n::error::\u200b'
     results = two("a")
     for run in results.runs:
@@ -83,7 +83,7 @@ def test_names_from_outside_are_seen_in_a_diff_as_what_they_are(two) -> None:
     assert [name for _, name in parsed(text.encode()).digests] == [hostile]
 
 
-def test_of_several_summarisers_each_run_names_its_own(two) -> None:
+def test_of_several_summarisers_each_run_names_its_own(two):
     one, other = two("a"), two("a")
     for run in other.runs:
         run.summarizer, run.condition = "lead(tokens=1)", "2"
@@ -135,19 +135,19 @@ def damaged(text: str) -> dict[str, str]:
 
 
 @pytest.mark.parametrize("kind", sorted(damaged(json.dumps({"runs": [{}]}))))
-def test_a_damaged_file_is_no_baseline(kind, two, tmp_path) -> None:
+def test_a_damaged_file_is_no_baseline(kind, two, tmp_path):
     file = tmp_path / "baseline.json"
     file.write_text(damaged(written(Baseline.of(two())))[kind])
     with pytest.raises(InputError, match="no baseline: "):
         read(file)
 
 
-def test_a_file_with_the_line_ends_of_another_machine_is_the_same_baseline(two) -> None:
+def test_a_file_with_the_line_ends_of_another_machine_is_the_same_baseline(two):
     kept = Baseline.of(two())
     assert parsed(written(kept).replace("\n", "\r\n").encode()) == kept
 
 
-def test_a_file_that_is_not_there_or_no_text_is_no_baseline(tmp_path) -> None:
+def test_a_file_that_is_not_there_or_no_text_is_no_baseline(tmp_path):
     assert refusal(InputError, lambda: read(tmp_path / "nowhere.json")) == snapshot(
         "nowhere.json: no baseline: there is no such file"
     )
@@ -158,7 +158,7 @@ def test_a_file_that_is_not_there_or_no_text_is_no_baseline(tmp_path) -> None:
         read(tmp_path)
 
 
-def test_results_that_are_not_whole_are_not_kept(two, fail, store) -> None:
+def test_results_that_are_not_whole_are_not_kept(two, fail, store):
     whole = two()
     fit_to_keep(whole, ["cost_usd"], allow_failed=False)
     failing = Results([*whole.runs, fail("turn_slice()")], whole.manifest)
@@ -182,7 +182,7 @@ run first\
         fit_to_keep(store(), [], allow_failed=True)
 
 
-def test_of_two_runs_over_the_same_the_one_that_went_well_counts(two, fail) -> None:
+def test_of_two_runs_over_the_same_the_one_that_went_well_counts(two, fail):
     results = two("a")
     well = Baseline.of(results)
     lost = [fail(run.strategy, "a") for run in results.runs]
@@ -190,7 +190,7 @@ def test_of_two_runs_over_the_same_the_one_that_went_well_counts(two, fail) -> N
         assert Baseline.of(Results(runs, results.manifest)).records == well.records
 
 
-def test_strategies_of_one_short_name_go_by_their_full_ones(two) -> None:
+def test_strategies_of_one_short_name_go_by_their_full_ones(two):
     results = two("a")
     results.manifest["strategies"] = dict.fromkeys(results.manifest["strategies"], "same")
     kept = Baseline.of(results)
@@ -198,13 +198,13 @@ def test_strategies_of_one_short_name_go_by_their_full_ones(two) -> None:
     assert parsed(written(kept).encode()) == kept
 
 
-def test_a_share_is_kept_with_what_it_is_put_together_from(two) -> None:
+def test_a_share_is_kept_with_what_it_is_put_together_from(two):
     assert (
         Baseline.of(two(), ["over_window"]).metrics
         == Baseline.of(two(), ["calls", "overflows", "over_window"]).metrics
     )
 
 
-def test_a_count_is_whole_whoever_has_measured_it(two, changed) -> None:
+def test_a_count_is_whole_whoever_has_measured_it(two, changed):
     counts, floats = (written(Baseline.of(changed(two(), calls=n))) for n in (4, 4.0))
     assert counts == floats

@@ -26,16 +26,14 @@ def demands(**rules: str) -> list[Demand]:
     return [Demand(Rule.parse(metric, text)) for metric, text in rules.items()]
 
 
-def test_a_baseline_holds_recall_at_long_lags_beside_all_needs(two: Two) -> None:
+def test_a_baseline_holds_recall_at_long_lags_beside_all_needs(two):
     held = Baseline.of(two("a"))
     assert {*RECALL, "amnesia_need"} <= set(held.metrics)
     (record,) = next(iter(held.records.values())).values()
     assert {name: record.figures[name] for name in RECALL} == dict.fromkeys(RECALL, 1.0)
 
 
-def test_what_is_never_needed_so_late_is_no_figure_and_no_change(
-    two: Two, changed: Callable[..., Results]
-) -> None:
+def test_what_is_never_needed_so_late_is_no_figure_and_no_change(two, changed):
     short = changed(changed(two(), recall_40k=None), "keep_all()", recall_40k=None)
     text = written(Baseline.of(short))
     assert "recall_40k" not in json.loads(text)["runs"][0]["figures"]
@@ -47,9 +45,7 @@ def test_what_is_never_needed_so_late_is_no_figure_and_no_change(
     assert gate(two(), again, demands(recall_40k="-0.02")).code == 2
 
 
-def test_a_limit_on_recall_that_nothing_asks_for_says_why_it_cannot_be_judged(
-    two: Two, changed: Callable[..., Results]
-) -> None:
+def test_a_limit_on_recall_that_nothing_asks_for_says_why_it_cannot_be_judged(two, changed):
     short = changed(two(), recall_20k=None)
     verdict = gate(short, None, demands(recall_20k=">= 0.9"))
     [finding] = [each for each in verdict.findings if not each.holds]
@@ -57,16 +53,14 @@ def test_a_limit_on_recall_that_nothing_asks_for_says_why_it_cannot_be_judged(
     assert finding.reason == snapshot("it has no value: no call needs a fact at so long a lag")
 
 
-def test_less_recall_is_a_regression_and_more_is_none(
-    two: Two, changed: Callable[..., Results]
-) -> None:
+def test_less_recall_is_a_regression_and_more_is_none(two, changed):
     held = Baseline.of(changed(two(), recall_20k=0.8))
     rule = demands(recall_20k="-0.02")
     for now, code in ((0.9, 0), (0.79, 0), (0.7, 1)):
         assert gate(changed(two(), recall_20k=now), held, rule).code == code
 
 
-def test_a_baseline_without_recall_is_compared_on_what_both_have(two: Two) -> None:
+def test_a_baseline_without_recall_is_compared_on_what_both_have(two):
     before = Baseline.of(two(), WITHOUT_RECALL)
     assert gate(two(), before).code == 0
     verdict = gate(two(), before, demands(cost_usd="+2%", recall_20k="-0.02"))
@@ -76,9 +70,7 @@ def test_a_baseline_without_recall_is_compared_on_what_both_have(two: Two) -> No
     )
 
 
-def test_changes_lead_with_cost_and_recall_at_a_long_lag(
-    two: Two, changed: Callable[..., Results]
-) -> None:
+def test_changes_lead_with_cost_and_recall_at_a_long_lag(two, changed):
     before = Baseline.of(changed(two(), recall_20k=0.9))
     after = changed(two(), recall_20k=0.7, amnesia_need=0.25)
     heads, _, row = WRITERS["table"](report(after, before)).splitlines()[1:]
@@ -88,9 +80,7 @@ def test_changes_lead_with_cost_and_recall_at_a_long_lag(
 
 
 @pytest.mark.parametrize("distance", [20_000, 40_000])
-def test_changes_tell_recall_at_the_distance_of_the_store_and_at_no_other(
-    distance: int, two: Two, changed: Callable[..., Results]
-) -> None:
+def test_changes_tell_recall_at_the_distance_of_the_store_and_at_no_other(distance, two, changed):
     def short(**figures: Any) -> Results:
         results = changed(two(distance=distance), recall_10k=0.9, **figures)
         none = {f"recall_{distance // 1_000}k": None}
@@ -103,15 +93,13 @@ def test_changes_tell_recall_at_the_distance_of_the_store_and_at_no_other(
     assert told[3].split()[1:] == ["same", "same", "amnesia_need"]
 
 
-def test_a_baseline_holds_recall_at_the_distance_of_its_store(two: Two) -> None:
+def test_a_baseline_holds_recall_at_the_distance_of_its_store(two):
     far = two(distance=80_000)
     assert "recall_80k" in Baseline.of(far, gated(far)).metrics
     assert "recall_80k" not in Baseline.of(two(), gated(two())).metrics
 
 
-def test_changes_against_a_baseline_without_recall_are_those_of_all_needs(
-    two: Two, changed: Callable[..., Results]
-) -> None:
+def test_changes_against_a_baseline_without_recall_are_those_of_all_needs(two, changed):
     after = changed(two(), amnesia_need=0.25)
     told = WRITERS["md"](report(after, Baseline.of(two(), WITHOUT_RECALL)))
     assert lines_with(told, "| strategy") == snapshot(

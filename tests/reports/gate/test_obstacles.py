@@ -32,7 +32,7 @@ ELSEWHERE = {
 
 
 @pytest.mark.parametrize("kind", sorted(ELSEWHERE))
-def test_a_baseline_of_another_provenance_is_not_compared_with(kind, two, judged) -> None:
+def test_a_baseline_of_another_provenance_is_not_compared_with(kind, two, judged):
     other, told = ELSEWHERE[kind]
     for rules in ((), (CHANGE,)):
         after = two()
@@ -44,9 +44,7 @@ def test_a_baseline_of_another_provenance_is_not_compared_with(kind, two, judged
 
 
 @pytest.mark.parametrize("rules", [(), (CHANGE,)])
-def test_another_summariser_or_another_conversation_is_not_compared_with(
-    rules, two, judged
-) -> None:
+def test_another_summariser_or_another_conversation_is_not_compared_with(rules, two, judged):
     after = two()
     after.runs = [replace(run, summarizer="lead(tokens=1)") for run in after.runs]
     verdict = judged(two(), after, *rules)
@@ -62,14 +60,14 @@ def test_another_summariser_or_another_conversation_is_not_compared_with(
     )
 
 
-def test_another_engine_is_said_and_not_refused(two, judged) -> None:
+def test_another_engine_is_said_and_not_refused(two, judged):
     assert said(judged(two(engine="1"), two(engine="2"), CHANGE)) == snapshot("""\
 0
 the engine has changed: was '1', is '2'\
 """)
 
 
-def test_where_something_must_stand_is_judged_in_spite_of_all_that(two, changed, judged) -> None:
+def test_where_something_must_stand_is_judged_in_spite_of_all_that(two, changed, judged):
     broken = changed(two(prices="other"), structural_validity=0.5)
     rule = ("structural_validity", ">= 0.9")
     assert judged(two(), broken, rule, CHANGE).code == 1
@@ -78,7 +76,7 @@ def test_where_something_must_stand_is_judged_in_spite_of_all_that(two, changed,
 
 
 @pytest.mark.parametrize("rules", [(), (CHANGE,), (PLACE,)])
-def test_a_missing_baseline_is_never_a_pass(rules, two, judged) -> None:
+def test_a_missing_baseline_is_never_a_pass(rules, two, judged):
     verdict = judged(None, two(), *rules)
     assert (verdict.code, verdict.obstacles) == snapshot((2, ("there is no baseline",)))
 
@@ -88,7 +86,7 @@ def without(results: Results, *places: int) -> Results:
 
 
 @pytest.mark.parametrize("rules", [(), (CHANGE,), (PLACE,)])
-def test_runs_of_the_baseline_that_are_missing_are_no_pass(rules, two, judged) -> None:
+def test_runs_of_the_baseline_that_are_missing_are_no_pass(rules, two, judged):
     one, all_of_it = (judged(two(), without(two(), *n), *rules) for n in ([1], [1, 3, 5]))
     assert (one.code, one.obstacles) == snapshot(
         (2, ("1 run of the baseline missing: a under sliding_window(keep=20)",))
@@ -98,7 +96,7 @@ def test_runs_of_the_baseline_that_are_missing_are_no_pass(rules, two, judged) -
     )
 
 
-def test_what_is_new_is_named_and_judged_by_where_it_must_stand(two, changed, judged) -> None:
+def test_what_is_new_is_named_and_judged_by_where_it_must_stand(two, changed, judged):
     known = without(two(), 1, 3, 5)
     assert said(judged(known, two())) == snapshot("""\
 2
@@ -122,7 +120,7 @@ failed: 1 run not in the baseline\
 """)
 
 
-def test_a_run_that_fails_now_is_no_pass_and_one_that_always_did_is_told(two, fail, judged) -> None:
+def test_a_run_that_fails_now_is_no_pass_and_one_that_always_did_is_told(two, fail, judged):
     def failing(*places: int) -> Results:
         results = two()
         for index in places:
@@ -148,7 +146,7 @@ def test_a_run_that_fails_now_is_no_pass_and_one_that_always_did_is_told(two, fa
     assert judged(failing(1, 3, 5), failing(1, 3, 5), PLACE).code == 2
 
 
-def test_a_figure_that_either_side_lacks_is_no_pass(two, judged) -> None:
+def test_a_figure_that_either_side_lacks_is_no_pass(two, judged):
     lesser = two()
     lesser.manifest["metrics"] = ["calls", "amnesia_need"]
     assert said(judged(lesser, two(), CHANGE)) == snapshot("""\
@@ -168,7 +166,7 @@ failed: the store has no needs by type of fact\
 """)
 
 
-def test_an_unfinished_store_and_a_source_that_cannot_be_read_are_no_pass(two, judged) -> None:
+def test_an_unfinished_store_and_a_source_that_cannot_be_read_are_no_pass(two, judged):
     unfinished = two()
     unfinished.__dict__["missing"] = 2
     lost = two()
@@ -185,13 +183,13 @@ def test_an_unfinished_store_and_a_source_that_cannot_be_read_are_no_pass(two, j
         assert judged(lost, lost, *rules).code == 0
 
 
-def test_an_empty_store_is_no_pass(two) -> None:
+def test_an_empty_store_is_no_pass(two):
     empty = Results([], two().manifest)
     assert gate(empty, Baseline.of(two())).code == 2
     assert gate(empty, Baseline.of(empty)).code == 2
 
 
-def test_what_never_went_well_is_no_pass(two, fail, store) -> None:
+def test_what_never_went_well_is_no_pass(two, fail, store):
     """Nothing has moved where nothing is there; a gate of it guards nothing."""
     lost = store(*(fail("keep_none()", name) for name in "ab"))
     for rules in ((), (("cost_usd", "+2%"),), (("cost_usd", "exact"),)):
@@ -209,7 +207,7 @@ def test_what_never_went_well_is_no_pass(two, fail, store) -> None:
     assert (alone.code, alone.failed[0].reason) == snapshot((2, "all its runs failed"))
 
 
-def test_what_went_well_for_the_first_time_is_new_and_not_changed(two, fail, store) -> None:
+def test_what_went_well_for_the_first_time_is_new_and_not_changed(two, fail, store):
     lost, found = two("a"), two("a")
     lost.runs[:] = [replace(fail(run.strategy, "a"), scenario=run.scenario) for run in lost.runs]
     assert said(gate(found, Baseline.of(lost, GATED))) == snapshot("""\
@@ -219,7 +217,7 @@ failed: 1 run not in the baseline\
 """)
 
 
-def test_a_baseline_of_one_metric_holds_that_one(two, changed) -> None:
+def test_a_baseline_of_one_metric_holds_that_one(two, changed):
     kept = Baseline.of(two(), ["cost_usd"])
     same = gate(two(), kept)
     assert (same.code, {each.demand.rule.metric for each in same.findings}) == (0, {"cost_usd"})

@@ -62,7 +62,7 @@ def verdict(two, changed, judged):
     )
 
 
-def test_the_terminal_says_what_failed_with_before_and_after_and_where(verdict) -> None:
+def test_the_terminal_says_what_failed_with_before_and_after_and_where(verdict):
     assert folded(terminal(verdict)) == snapshot("""\
 REGRESSED  cost_usd +2%, sliding_window(keep=20) under recorded
     0.033975 → 0.0509625 USD (+50.0%; allowed +2%)
@@ -73,7 +73,7 @@ gate: regressed: 1 regressed and 1 cannot be judged of 3 checks\
 """)
 
 
-def test_causes_come_first_and_what_follows_from_them_is_a_count(two, judged) -> None:
+def test_causes_come_first_and_what_follows_from_them_is_a_count(two, judged):
     verdict = judged(two(), two(window=9), ("structural_validity", "<= 1"), ("cost_usd", "+2%"))
     assert folded(terminal(verdict)) == snapshot("""\
 CANNOT JUDGE  other provenance: the window: was 2000, is 9
@@ -90,7 +90,7 @@ gate: cannot judge: 2 cannot be judged of 4 checks\
     assert (suite.get("tests"), suite.get("errors")) == ("5", "3")
 
 
-def test_what_is_new_is_told_in_a_line_whatever_is_asked(two, judged) -> None:
+def test_what_is_new_is_told_in_a_line_whatever_is_asked(two, judged):
     known = two()
     known.runs = [run for run in known.runs if run.strategy == "keep_all()"]
     verdict = judged(known, two(), ("cost_usd", "+2%"), ("calls", "+2%"))
@@ -110,7 +110,7 @@ CANNOT JUDGE  2 checks of sliding_window(keep=20) under recorded: 1 run not in t
     )
 
 
-def test_junit_tells_failures_from_errors(verdict) -> None:
+def test_junit_tells_failures_from_errors(verdict):
     [suite] = fromstring(junit(verdict))
     assert [suite.get(name) for name in ("tests", "failures", "errors")] == ["3", "1", "1"]
     cases = {case.get("name"): [(part.tag, part.text) for part in case] for case in suite}
@@ -134,12 +134,12 @@ changed most:
     )
 
 
-def test_without_anything_to_judge_junit_is_an_error() -> None:
+def test_without_anything_to_judge_junit_is_an_error():
     [suite] = fromstring(junit(Verdict()))
     assert (suite.get("tests"), suite.get("errors")) == ("1", "1")
 
 
-def test_json_has_all_figures(verdict) -> None:
+def test_json_has_all_figures(verdict):
     told = json.loads(machine(verdict))
     assert (told["verdict"], told["exit_code"]) == ("regressed", 1)
     cost = told["findings"][0]
@@ -149,14 +149,14 @@ def test_json_has_all_figures(verdict) -> None:
     assert [move["conversation"] for move in cost["moved"]] == ["a", "b", "c"]
 
 
-def test_json_has_what_is_infinite_as_text() -> None:
+def test_json_has_what_is_infinite_as_text():
     demand = Demand(Rule.parse("break_even_calls", "+5%"))
     finding = Finding(demand, None, Outcome.REGRESSED, before=7.0, after=float("inf"))
     [told] = json.loads(machine(Verdict((finding,))))["findings"]
     assert (told["before"], told["after"], told["limit"]) == (7, "inf", 7.35)
 
 
-def test_markdown_has_what_failed_in_a_table_and_the_rest_folded_up(verdict) -> None:
+def test_markdown_has_what_failed_in_a_table_and_the_rest_folded_up(verdict):
     shown, _, folded = markdown(verdict).partition("<details>")
     assert shown.splitlines()[0] == snapshot(
         "### Gate: regressed: 1 regressed and 1 cannot be judged of 3 checks"
@@ -182,14 +182,14 @@ recorded; 4 ratio → no value; it has no value\
     assert told[-1] == snapshot("::error title=gate::3 checks more did not pass")
 
 
-def test_a_summary_that_github_would_not_take_is_cut_at_a_line() -> None:
+def test_a_summary_that_github_would_not_take_is_cut_at_a_line():
     text = "\n".join(f"| line {number} |" for number in range(100_000))
     kept = summary(text)
     assert len(kept.encode()) <= 1024 * 1024
     assert kept.endswith("|\n\nThe rest was too long for this page.\n")
 
 
-def test_an_interval_and_what_could_have_been_seen_are_told_of_what_holds_too(two, judged) -> None:
+def test_an_interval_and_what_could_have_been_seen_are_told_of_what_holds_too(two, judged):
     before, after = two("abcdefghijkl", 5), two("abcdefghijkl", 5)
     for run in after.runs:
         run.metrics["cost_usd"] *= 1 + Random(f"{run.conversation} {run.seed}").random() / 100
@@ -218,7 +218,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("kind", sorted(HOSTILE))
-def test_hostile_names_say_nothing_of_their_own(kind, two, changed, judged) -> None:
+def test_hostile_names_say_nothing_of_their_own(kind, two, changed, judged):
     name = HOSTILE[kind]
 
     def named(results):
@@ -262,7 +262,7 @@ def says_nothing_of_its_own(form: str, said: str) -> None:
         assert {len(re.findall(r"(?<!\\)\|", row)) for row in rows} <= {7}
 
 
-def test_a_hostile_baseline_says_nothing_of_its_own_either() -> None:
+def test_a_hostile_baseline_says_nothing_of_its_own_either():
     reason = "\x1b[31m <img src=x>\n::error::x"
     finding = Finding(
         Demand(Rule.parse("calls", "+2%")), None, Outcome.UNJUDGED, reason, type=reason
@@ -276,7 +276,7 @@ def test_a_hostile_baseline_says_nothing_of_its_own_either() -> None:
 
 
 @pytest.mark.parametrize("form", sorted(FORMS))
-def test_a_metric_that_nobody_knows_is_told_and_nothing_more(form, two) -> None:
+def test_a_metric_that_nobody_knows_is_told_and_nothing_more(form, two):
     name = "\x1b[31m<img>" + "x" * 50_000
     kept = replace(Baseline.of(two()), metrics=("calls", name))
     verdict = gate(two(), kept)
@@ -286,12 +286,12 @@ def test_a_metric_that_nobody_knows_is_told_and_nothing_more(form, two) -> None:
     assert len(said) < 10_000 or form == "json"
 
 
-def test_a_command_cannot_be_left() -> None:
+def test_a_command_cannot_be_left():
     assert command("error", "a\nb::c", "d%0Ae") == "::error title=a b%3A%3Ac::d%250Ae"
     assert without_inline_commands("##[group]") == "# #[group]"
 
 
-def test_of_two_cases_of_one_name_a_viewer_shows_one(two, judged) -> None:
+def test_of_two_cases_of_one_name_a_viewer_shows_one(two, judged):
     rule = Rule.parse("cost_usd", "+2%")
     demands = [Demand(rule, scenario=(name,)) for name in ("claude-code", "claude-*")]
     [suite] = fromstring(junit(judged(two(), two(), *demands)))

@@ -33,9 +33,7 @@ EDGES = [
 
 
 @pytest.mark.parametrize(("text", "before", "within", "beyond"), EDGES)
-def test_a_rule_holds_up_to_its_limit_and_no_further(
-    text: str, before: float | None, within: list[float], beyond: list[float]
-) -> None:
+def test_a_rule_holds_up_to_its_limit_and_no_further(text, before, within, beyond):
     rule = Rule.parse("write_spike", text)  # it may be negative
     assert [rule.judge(before, value).outcome for value in within] == [HOLDS] * len(within)
     assert [rule.judge(before, value).outcome for value in beyond] == [REGRESSED] * len(beyond)
@@ -58,13 +56,11 @@ def test_a_rule_holds_up_to_its_limit_and_no_further(
         ("exact", 9.0, 11.0, INCONCLUSIVE),
     ],
 )
-def test_of_an_interval_all_must_be_within(
-    text: str, low: float, high: float, outcome: Outcome
-) -> None:
+def test_of_an_interval_all_must_be_within(text, low, high, outcome):
     assert Rule.parse("cost_usd", text).judge_between(10.0, low, high).outcome is outcome
 
 
-def test_what_has_no_value_is_judged_by_whether_it_ever_had_one() -> None:
+def test_what_has_no_value_is_judged_by_whether_it_ever_had_one():
     change, place = Rule.parse("write_spike", "+2%"), Rule.parse("write_spike", "<= 6")
     assert change.judge(None, None).holds
     assert change.judge(None, 1.0).outcome is UNJUDGED
@@ -74,7 +70,7 @@ def test_what_has_no_value_is_judged_by_whether_it_ever_had_one() -> None:
     assert place.judge(1.0, None).outcome is UNJUDGED
 
 
-def test_what_never_pays_back_may_begin_to_and_what_did_may_not_cease() -> None:
+def test_what_never_pays_back_may_begin_to_and_what_did_may_not_cease():
     rule = Rule.parse("break_even_calls", "+5%")
     assert rule.judge(math.inf, 7.0).holds
     assert rule.judge(7.0, math.inf).outcome is REGRESSED
@@ -99,20 +95,20 @@ SLIPS = [
 
 
 @pytest.mark.parametrize(("text", "told"), SLIPS)
-def test_a_slip_is_told_with_what_was_probably_meant(text: str, told: str) -> None:
+def test_a_slip_is_told_with_what_was_probably_meant(text, told):
     with pytest.raises(UsageError) as caught:
         Rule.parse("cost_usd", text)
     assert told in str(caught.value)
     assert len(str(caught.value)) < 200
 
 
-def test_a_metric_that_is_not_there_is_told_with_the_nearest() -> None:
+def test_a_metric_that_is_not_there_is_told_with_the_nearest():
     assert refusal(UsageError, lambda: Rule.parse("cost_us", "+2%")) == snapshot(
         "unknown metric 'cost_us'; did you mean cost_usd or side_cost_usd or cost_read_usd?"
     )
 
 
-def test_a_rule_that_only_limits_gains_is_known() -> None:
+def test_a_rule_that_only_limits_gains_is_known():
     assert Rule.parse("prefix_reuse", "+2%").lopsided
     assert not Rule.parse("prefix_reuse", "-2%").lopsided
     assert not Rule.parse("calls", "-2%").lopsided
@@ -125,9 +121,7 @@ ENDLESS = st.sampled_from([math.inf, -math.inf])
 
 
 @given(FIGURES | ENDLESS, AMOUNTS, st.sampled_from(["+", "-"]), st.booleans())
-def test_whatever_stays_as_it_was_keeps_every_rule_on_a_change(
-    figure: float, amount: float, sign: str, percent: bool
-) -> None:
+def test_whatever_stays_as_it_was_keeps_every_rule_on_a_change(figure, amount, sign, percent):
     rule = Rule("cost_usd", sign, amount, percent)
     assert rule.judge(figure, figure).holds
     assert rule.judge_between(figure, figure, figure).holds
@@ -135,9 +129,7 @@ def test_whatever_stays_as_it_was_keeps_every_rule_on_a_change(
 
 
 @given(FIGURES, AMOUNTS, st.floats(1e-3, 1e3), st.sampled_from(["+", "-"]))
-def test_what_goes_beyond_a_rule_is_never_a_pass(
-    figure: float, amount: float, more: float, sign: str
-) -> None:
+def test_what_goes_beyond_a_rule_is_never_a_pass(figure, amount, more, sign):
     rule = Rule("cost_usd", sign, amount)
     beyond = rule.limit(figure) + (more if sign == "+" else -more)
     further = beyond + (more if sign == "+" else -more)
@@ -149,7 +141,7 @@ def test_what_goes_beyond_a_rule_is_never_a_pass(
 
 
 @given(st.sampled_from(["+", "-", "==", "<=", ">=", "<", ">"]), AMOUNTS, st.booleans())
-def test_a_rule_is_read_again_as_it_is_written(sign: str, amount: float, percent: bool) -> None:
+def test_a_rule_is_read_again_as_it_is_written(sign, amount, percent):
     rule = Rule("cost_usd", sign, round(amount, 6), percent and sign in "+-")
     again = Rule.parse("cost_usd", rule.text)
     assert (again.sign, again.percent) == (rule.sign, rule.percent)

@@ -36,7 +36,7 @@ def found(two, judged):
     return judge
 
 
-def test_a_rule_holds_if_the_whole_interval_does(found) -> None:
+def test_a_rule_holds_if_the_whole_interval_does(found):
     code, finding = found(1.01)
     assert (code, finding.outcome) == (0, Outcome.HOLDS)
     assert finding.span.low < finding.after < finding.span.high < finding.before * 1.02
@@ -44,27 +44,27 @@ def test_a_rule_holds_if_the_whole_interval_does(found) -> None:
     assert 0 < finding.span.detectable < finding.before * 0.02
 
 
-def test_it_has_regressed_if_nothing_of_the_interval_is_within(found) -> None:
+def test_it_has_regressed_if_nothing_of_the_interval_is_within(found):
     code, finding = found(1.04)
     assert (code, finding.outcome) == (1, Outcome.REGRESSED)
     assert finding.span.low > finding.before * 1.02
     assert len(finding.moved) == 3
 
 
-def test_what_never_stood_as_asked_says_so_also_where_it_is_judged_by_an_interval(found) -> None:
+def test_what_never_stood_as_asked_says_so_also_where_it_is_judged_by_an_interval(found):
     told = "the baseline breaks this rule, too"
     assert found(1.0, ("cost_usd", "<= 0"))[1].reason == told
     _, finding = found(1.0, ("cost_usd", "> 0"))
     assert (finding.outcome, finding.reason) == (Outcome.HOLDS, "")
 
 
-def test_an_interval_over_the_limit_is_inconclusive_which_is_no_pass(found) -> None:
+def test_an_interval_over_the_limit_is_inconclusive_which_is_no_pass(found):
     code, finding = found(1.02)
     assert (code, finding.outcome) == (2, Outcome.INCONCLUSIVE)
     assert finding.span.low < finding.before * 1.02 < finding.span.high
 
 
-def test_few_replays_or_few_conversations_are_inconclusive(found) -> None:
+def test_few_replays_or_few_conversations_are_inconclusive(found):
     code, finding = found(1.5, seeds=4)
     assert (code, finding.outcome) == (2, Outcome.INCONCLUSIVE)
     assert finding.reason == snapshot("4 replays of a conversation; at least 5 are needed")
@@ -75,12 +75,12 @@ def test_few_replays_or_few_conversations_are_inconclusive(found) -> None:
 
 @pytest.mark.parametrize("seeds", [2, 5])
 @pytest.mark.parametrize("rule", ["+0%", "-0%", "+0", "exact"])
-def test_what_has_not_moved_holds_however_few_replays_there_are(rule, seeds, found) -> None:
+def test_what_has_not_moved_holds_however_few_replays_there_are(rule, seeds, found):
     assert found(1.0, ("cost_usd", rule), seeds=seeds, names="ab")[0] == 0
 
 
 @pytest.mark.parametrize(("factor", "code"), [(1.019, 0), (1.021, 1)])
-def test_replays_that_agree_are_judged_by_their_figures(factor, code, two, changed, judged) -> None:
+def test_replays_that_agree_are_judged_by_their_figures(factor, code, two, changed, judged):
     before = two("ab", 2)
     after = changed(before, cost_usd=lambda was, run: was * factor)
     verdict = judged(before, after, ("cost_usd", "+2%"))
@@ -92,9 +92,7 @@ def test_replays_that_agree_are_judged_by_their_figures(factor, code, two, chang
     ("limit", "outcome"),
     [(1.05, Outcome.HOLDS), (1.0, Outcome.INCONCLUSIVE), (0.95, Outcome.REGRESSED)],
 )
-def test_where_a_noisy_figure_must_stand_is_judged_by_its_own_interval(
-    limit, outcome, found
-) -> None:
+def test_where_a_noisy_figure_must_stand_is_judged_by_its_own_interval(limit, outcome, found):
     was = found(1.0)[1].before
     _, finding = found(1.0, ("cost_usd", f"<= {was * limit}"))
     assert finding.outcome is outcome
@@ -113,7 +111,7 @@ KINDS = [
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_means_counts_medians_and_shares_have_intervals(kind, two, judged) -> None:
+def test_means_counts_medians_and_shares_have_intervals(kind, two, judged):
     metric, text, little, much = kind
 
     def store(step):
@@ -135,7 +133,7 @@ def test_means_counts_medians_and_shares_have_intervals(kind, two, judged) -> No
         assert finding.span.method in ("percentile", "betting", "order")
 
 
-def test_a_maximum_has_no_interval_so_nothing_is_decided_by_it(two, judged) -> None:
+def test_a_maximum_has_no_interval_so_nothing_is_decided_by_it(two, judged):
     before, after = two(NAMES, 5), two(NAMES, 5)
     for run in after.runs:
         run.metrics["prompt_tokens_peak"] += run.seed
@@ -148,7 +146,7 @@ def test_a_maximum_has_no_interval_so_nothing_is_decided_by_it(two, judged) -> N
 
 
 @pytest.mark.slow
-def test_at_its_very_limit_a_rule_is_seldom_passed_and_seldom_broken(two, judged) -> None:
+def test_at_its_very_limit_a_rule_is_seldom_passed_and_seldom_broken(two, judged):
     """Of a change as large as is allowed, an interval of 95 % says either in 2.5 % of cases."""
     names = [chr(code) for code in range(0x4E00, 0x4E00 + 40)]
     before = two("".join(names), 5)
@@ -168,17 +166,17 @@ def test_at_its_very_limit_a_rule_is_seldom_passed_and_seldom_broken(two, judged
 
 
 @pytest.mark.parametrize(("seeds", "outcome"), [(4, Outcome.INCONCLUSIVE), (5, Outcome.REGRESSED)])
-def test_where_a_figure_must_stand_takes_as_many_replays(seeds, outcome, found) -> None:
+def test_where_a_figure_must_stand_takes_as_many_replays(seeds, outcome, found):
     assert found(1.0, ("cost_usd", "<= 0.01"), seeds=seeds)[1].outcome is outcome
 
 
-def test_a_count_that_is_nought_in_all_replays_is_nought(two, judged) -> None:
+def test_a_count_that_is_nought_in_all_replays_is_nought(two, judged):
     results = two("ab", 2)
     verdict = judged(results, results, ("rejected_calls", "== 0"))
     assert (verdict.code, [finding.span for finding in verdict.findings]) == (0, [None, None])
 
 
-def test_the_fewest_replays_of_any_conversation_count(two, judged) -> None:
+def test_the_fewest_replays_of_any_conversation_count(two, judged):
     before, after = noisy(two(NAMES, 5)), noisy(two(NAMES, 5), 1.5)
     for results in (before, after):
         results.runs = [r for r in results.runs if r.conversation != "a" or r.seed < 2]
@@ -188,7 +186,7 @@ def test_the_fewest_replays_of_any_conversation_count(two, judged) -> None:
     )
 
 
-def test_noise_in_the_baseline_is_noise_of_the_change(two, judged) -> None:
+def test_noise_in_the_baseline_is_noise_of_the_change(two, judged):
     verdict = judged(noisy(two(NAMES, 5)), two(NAMES, 5), ("cost_usd", "+2%"))
     assert all(finding.span is not None for finding in verdict.findings)
     placed = judged(noisy(two(NAMES, 5)), two(NAMES, 5), ("cost_usd", "<= 9"))
@@ -198,9 +196,7 @@ def test_noise_in_the_baseline_is_noise_of_the_change(two, judged) -> None:
 @pytest.mark.parametrize(
     ("metric", "rule"), [("calls", "+99"), ("calls", "<= 999"), ("over_window", "<= 1")]
 )
-def test_what_could_have_been_seen_is_told_in_the_unit_of_the_figure(
-    metric, rule, two, judged
-) -> None:
+def test_what_could_have_been_seen_is_told_in_the_unit_of_the_figure(metric, rule, two, judged):
     before, after = two(NAMES, 5), two(NAMES, 5)
     calls = [10 + 3 * (number % 4) for number in range(12)]
     overflows = [number % 3 for number in range(12)]

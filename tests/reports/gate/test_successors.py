@@ -42,7 +42,7 @@ def called(two) -> Callable[..., Results]:
 
 
 @pytest.mark.parametrize("rules", [(), (CHANGE,), (CHANGE, ("structural_validity", "<= 1"))])
-def test_it_is_judged_as_a_change_and_that_is_said(rules, called, changed, judged, of) -> None:
+def test_it_is_judged_as_a_change_and_that_is_said(rules, called, changed, judged, of):
     verdict = judged(called(WAS), called(IS), *rules)
     assert (verdict.code, verdict.obstacles, verdict.remarks) == (0, (), (SAID,))
     dearer = changed(called(IS), IS, cost_usd=lambda was, run: was * 1.03)
@@ -56,7 +56,7 @@ def test_it_is_judged_as_a_change_and_that_is_said(rules, called, changed, judge
     assert found.after == pytest.approx(1.03 * found.before)
 
 
-def test_a_pipeline_goes_by_the_names_of_its_parts(called, judged) -> None:
+def test_a_pipeline_goes_by_the_names_of_its_parts(called, judged):
     was, is_ = "cut(most=3) + repair()", "cut(most=5) + repair()"
     assert said(judged(called(was), called(is_), CHANGE)) == snapshot("""\
 0
@@ -76,9 +76,7 @@ cut(most=5) + repair() is compared with cut(most=3) + repair() of the baseline\
         ((WAS,), ("sliding_window(keep=5)", IS), f"was {WAS}, is {IS} and sliding_window(keep=5)"),
     ],
 )
-def test_of_several_of_a_name_nobody_knows_which_is_which(
-    before, after, told, called, judged
-) -> None:
+def test_of_several_of_a_name_nobody_knows_which_is_which(before, after, told, called, judged):
     for rules in ((), (CHANGE,)):
         verdict = judged(called(*before), called(*after), *rules)
         assert verdict.code == 2
@@ -86,7 +84,7 @@ def test_of_several_of_a_name_nobody_knows_which_is_which(
         assert not [remark for remark in verdict.remarks if "is compared with" in remark]
 
 
-def test_what_is_still_there_is_no_candidate(called, judged) -> None:
+def test_what_is_still_there_is_no_candidate(called, judged):
     assert said(judged(called(WAS, OTHER), called(IS, OTHER), CHANGE)) == snapshot("""\
 0
 sliding_window(keep=10) is compared with sliding_window(keep=20) of the baseline\
@@ -99,13 +97,13 @@ failed: it is not in the baseline\
 
 
 @pytest.mark.parametrize("other", [{"model": "another"}, {"summarizer": "lead(tokens=1)"}])
-def test_under_another_model_or_summariser_it_is_something_else(other, called, judged) -> None:
+def test_under_another_model_or_summariser_it_is_something_else(other, called, judged):
     verdict = judged(called(WAS), called(IS, **other), CHANGE)
     assert verdict.code == 2
     assert not [remark for remark in verdict.remarks if "is compared with" in remark]
 
 
-def test_another_name_is_another_strategy(called, judged) -> None:
+def test_another_name_is_another_strategy(called, judged):
     assert said(judged(called("cut(most=3)"), called(IS), CHANGE)) == snapshot("""\
 2
 in the baseline and not in the store: cut(most=3) (recorded)
@@ -114,19 +112,19 @@ failed: it is not in the baseline\
 """)
 
 
-def test_a_rule_finds_it_by_its_name_and_by_its_new_fields_alone(called, judged) -> None:
+def test_a_rule_finds_it_by_its_name_and_by_its_new_fields_alone(called, judged):
     rule = Rule.parse(*CHANGE)
     for name, code in (("sliding_window", 0), (IS, 0), (WAS, 2)):
         assert judged(called(WAS), called(IS), Demand(rule, strategy=(name,))).code == code
 
 
-def test_where_nothing_is_compared_nothing_is_held_against_it(called, judged) -> None:
+def test_where_nothing_is_compared_nothing_is_held_against_it(called, judged):
     after = called(IS)
     after.manifest["window"] = 9
     assert judged(called(WAS), after).remarks == ()
 
 
-def test_long_specs_are_told_by_their_short_names_unless_these_are_the_same(called, judged) -> None:
+def test_long_specs_are_told_by_their_short_names_unless_these_are_the_same(called, judged):
     usual = "".join(f", usual_{n}='as always'" for n in range(5))
     specs = [f"cut(most={most}{usual})" for most in (3, 5)]
     before, after = (called(spec) for spec in specs)
@@ -138,7 +136,7 @@ def test_long_specs_are_told_by_their_short_names_unless_these_are_the_same(call
     assert told == f"{specs[1]} is compared with {specs[0]} of the baseline"
 
 
-def test_a_report_beside_a_baseline_pairs_them_likewise(called, changed) -> None:
+def test_a_report_beside_a_baseline_pairs_them_likewise(called, changed):
     before = Baseline.of(called(WAS))
     dearer = changed(called(IS), IS, cost_usd=lambda was, run: was * 1.5)
     assert folded(WRITERS["table"](report(dearer, before))) == snapshot("""\

@@ -37,7 +37,7 @@ PLANTED = {
 @pytest.mark.parametrize("rule", PLANTED)
 def test_a_regression_is_found_just_above_its_rule_and_not_just_below(
     rule, two, changed, judged, of
-) -> None:
+):
     (metric, _), (within, beyond) = rule, PLANTED[rule]
     fine = judged(two(), changed(two(), **{metric: within}), rule)
     assert (fine.code, fine.word) == (0, "holds")
@@ -47,7 +47,7 @@ def test_a_regression_is_found_just_above_its_rule_and_not_just_below(
     assert [each.outcome for each in of(worse, "keep_all()")] == [HOLDS]
 
 
-def test_a_figure_of_a_gate_is_that_of_the_report(two, changed, judged, of) -> None:
+def test_a_figure_of_a_gate_is_that_of_the_report(two, changed, judged, of):
     after = changed(two(), cost_usd=lambda was, run: was * ord(run.conversation) / 97)
     after = changed(after, conversation="a", write_spike_ratio=1.5)
     metrics = [name for name in GATED if name in after.runs[0].metrics]
@@ -59,7 +59,7 @@ def test_a_figure_of_a_gate_is_that_of_the_report(two, changed, judged, of) -> N
     }
 
 
-def test_without_rules_nothing_may_differ(two, changed, judged) -> None:
+def test_without_rules_nothing_may_differ(two, changed, judged):
     assert judged(two(), two()).code == 0
     better = changed(two(), conversation="b", cost_usd=lambda was, run: was * 0.9)
     verdict = judged(two(), better)
@@ -70,14 +70,14 @@ def test_without_rules_nothing_may_differ(two, changed, judged) -> None:
     assert [move.conversation for move in found.moved] == ["b"]
 
 
-def test_counts_are_equal_to_the_last_and_floats_to_the_ninth_digit(two, changed, judged) -> None:
+def test_counts_are_equal_to_the_last_and_floats_to_the_ninth_digit(two, changed, judged):
     large = changed(two(), calls=10**12, cost_usd=1.0)
     assert judged(large, changed(large, calls=10**12 + 1)).code == 1
     assert judged(large, changed(large, cost_usd=1 + 1e-10)).code == 0
     assert judged(large, changed(large, cost_usd=1 + 1e-8)).code == 1
 
 
-def test_a_need_that_is_no_longer_met_is_found_without_rules(two, judged) -> None:
+def test_a_need_that_is_no_longer_met_is_found_without_rules(two, judged):
     after = two()
     after.runs[1].rows["facts"].columns["needs_met"][1] = 4
     verdict = judged(two(), after)
@@ -85,7 +85,7 @@ def test_a_need_that_is_no_longer_met_is_found_without_rules(two, judged) -> Non
     assert verdict.code == 1
 
 
-def test_a_rule_may_be_of_a_type_of_fact(two, judged, of) -> None:
+def test_a_rule_may_be_of_a_type_of_fact(two, judged, of):
     after = two()
     for run in after.runs:
         run.rows["facts"].columns["needs_met"][:] = [8, 5]
@@ -120,13 +120,13 @@ def test_a_rule_may_be_of_a_type_of_fact(two, judged, of) -> None:
 )
 def test_a_rule_is_asked_of_what_its_selectors_fit_and_of_nothing_is_no_pass(
     selectors, code, two, changed, judged
-) -> None:
+):
     dearer = changed(two(), cost_usd=lambda was, run: was * 2)
     demand = Demand(Rule.parse("cost_usd", "+2%"), **selectors)
     assert judged(two(), dearer, demand).code == code
 
 
-def test_the_conversations_that_moved_most_are_named_the_worst_first(two, changed, judged) -> None:
+def test_the_conversations_that_moved_most_are_named_the_worst_first(two, changed, judged):
     steps = {"a": 1, "b": 5, "c": -9, "d": 3, "e": 2}
     moved = changed(two("abcde"), cost_usd=lambda was, run: was + steps[run.conversation])
     [found] = judged(two("abcde"), moved, ("cost_usd", "+1%")).failed
@@ -137,7 +137,7 @@ def test_the_conversations_that_moved_most_are_named_the_worst_first(two, change
 
 def test_what_never_stood_as_a_rule_asks_is_told_with_where_it_stands_furthest_out(
     two, changed, judged
-) -> None:
+):
     over = changed(two(), overflows=lambda was, run: ord(run.conversation) - 97)
     demand = Demand(Rule.parse("overflows", "== 0"), strategy=("sliding_window",))
     [found] = judged(over, over, demand).failed
@@ -145,14 +145,14 @@ def test_what_never_stood_as_a_rule_asks_is_told_with_where_it_stands_furthest_o
     assert [move.conversation for move in found.moved] == ["c", "b", "a"]
 
 
-def test_what_has_regressed_wins_over_what_cannot_be_judged(two, changed, judged) -> None:
+def test_what_has_regressed_wins_over_what_cannot_be_judged(two, changed, judged):
     after = changed(two(), cost_usd=lambda was, run: was * 2, write_spike_ratio=None)
     verdict = judged(two(), after, ("cost_usd", "+2%"), ("write_spike_ratio", "+2%"))
     assert verdict.code == 1
     assert [each.outcome for each in verdict.failed] == [REGRESSED, UNJUDGED]
 
 
-def test_a_figure_without_a_value_is_no_pass_unless_it_never_had_one(two, changed, judged) -> None:
+def test_a_figure_without_a_value_is_no_pass_unless_it_never_had_one(two, changed, judged):
     none = changed(changed(two(), write_spike_ratio=None), "keep_all()", write_spike_ratio=None)
     for rule in (("write_spike_ratio", "+2%"), ("write_spike_ratio", "<= 6")):
         assert judged(none, none, rule).code == 0
@@ -169,9 +169,7 @@ FIGURES = st.floats(0, 1e6, allow_subnormal=False)
     st.lists(st.tuples(FIGURES, st.floats(0, 1)), min_size=3, max_size=3),
     st.floats(0, 5, allow_subnormal=False),
 )
-def test_a_store_holds_against_itself_and_nothing_beyond_a_rule_passes(
-    two, judged, drawn, amount
-) -> None:
+def test_a_store_holds_against_itself_and_nothing_beyond_a_rule_passes(two, judged, drawn, amount):
     results = two()
     for index, (cost, need) in enumerate(drawn):
         results.runs[2 * index + 1].metrics |= {"cost_usd": cost, "amnesia_need": need}
@@ -187,16 +185,14 @@ def test_a_store_holds_against_itself_and_nothing_beyond_a_rule_passes(
     assert judged(results, worse).code == 1
 
 
-def test_what_stood_as_a_rule_asks_until_now_is_told_without_a_word_on_before(
-    two, changed, judged
-) -> None:
+def test_what_stood_as_a_rule_asks_until_now_is_told_without_a_word_on_before(two, changed, judged):
     demand = Demand(Rule.parse("overflows", "== 0"), strategy=("sliding_window",))
     none, one = (changed(two(), overflows=number) for number in (0, 1))
     [found] = judged(none, one, demand).failed
     assert (found.outcome, found.reason) == (REGRESSED, "")
 
 
-def test_furthest_out_is_what_is_furthest_from_where_it_must_stand(two, changed, judged) -> None:
+def test_furthest_out_is_what_is_furthest_from_where_it_must_stand(two, changed, judged):
     calls = {"a": 4, "b": 1, "c": 5}
     odd = changed(two(), calls=lambda was, run: calls[run.conversation])
     demand = Demand(Rule.parse("calls", "== 4"), strategy=("sliding_window",))
@@ -204,17 +200,17 @@ def test_furthest_out_is_what_is_furthest_from_where_it_must_stand(two, changed,
     assert [move.conversation for move in found.moved] == ["b", "c", "a"]
 
 
-def test_what_came_or_went_has_moved_most(two, changed, judged) -> None:
+def test_what_came_or_went_has_moved_most(two, changed, judged):
     after = changed(two(), conversation="a", write_spike_ratio=9.0)
     after = changed(after, conversation="c", write_spike_ratio=None)
     [found] = judged(two(), after, ("write_spike_ratio", "exact")).failed
     assert [move.conversation for move in found.moved] == ["c", "a"]
 
 
-def test_where_nothing_was_judged_nothing_has_passed() -> None:
+def test_where_nothing_was_judged_nothing_has_passed():
     assert (Verdict().code, Verdict().word) == (2, "cannot judge")
 
 
-def test_a_name_with_brackets_fits_itself() -> None:
+def test_a_name_with_brackets_fits_itself():
     assert fitting("cut(kinds=['a'])", ("cut(kinds=['a'])",))
     assert not fitting("cut(kinds=['b'])", ("cut(kinds=['a'])",))

@@ -54,7 +54,7 @@ def findings(matches: Sequence[Match]) -> str:
     return folded(terminal.write(report(matches[-1:])).split("\n\n")[2])
 
 
-def test_a_strategy_against_itself_differs_in_nothing(many: Callable[..., Results]) -> None:
+def test_a_strategy_against_itself_differs_in_nothing(many):
     matches, _ = between(("a", many()), [("b", many())], ["cut(most=3)"])
     assert [match.subject.label for match in matches] == ["cut(most=3) in b"]
     for contrast in matches[0].contrasts.values():
@@ -70,7 +70,7 @@ stated (cut(most=3) in a: 90.0%). Difference in points: +0.0, the same in every 
 """)
 
 
-def test_what_changed_between_two_stores_is_found(many: Callable[..., Results]) -> None:
+def test_what_changed_between_two_stores_is_found(many):
     matches, _ = between(("old", many()), [("new", many(size=1.2, need=0.8))], ())
     # A p of 0.0015 is 2 of 4,096 flips, for each of three matches.
     assert findings(matches[:2]) == snapshot("""\
@@ -86,7 +86,7 @@ Smallest detectable difference of each comparison (80% power, before Holm): 0.3%
 """)
 
 
-def test_strategies_of_a_store_are_found_by_name_and_pattern(many: Callable[..., Results]) -> None:
+def test_strategies_of_a_store_are_found_by_name_and_pattern(many):
     results = many()
     assert chosen(results, "cut(most=3)") == ["cut(most=3)"]
     assert chosen(results, "cut") == ["cut(most=3)", "cut(most=5)"]
@@ -102,14 +102,14 @@ def test_strategies_of_a_store_are_found_by_name_and_pattern(many: Callable[...,
     assert {first.reference.spec, second.reference.spec} == {"keep_all()"}
 
 
-def test_two_stores_of_one_strategy_each_are_compared(make: Make, store: Store) -> None:
+def test_two_stores_of_one_strategy_each_are_compared(make, store):
     one = store(*(make("keep_all()", KEPT, f"{index}") for index in range(3)))
     other = store(*(make("cut()", SHORT, f"{index}", cut=[1]) for index in range(3)))
     ((match,), _) = between(("a", one), [("b", other)], ())
     assert (match.reference.label, match.subject.label) == ("keep_all in a", "cut in b")
 
 
-def test_only_common_conversations_count(many: Callable[..., Results]) -> None:
+def test_only_common_conversations_count(many):
     fewer = many()
     fewer.runs = [run for run in fewer.runs if run.conversation not in ("talk-0", "talk-1")]
     matches, _ = between(("a", many()), [("b", fewer)], ())
@@ -118,7 +118,7 @@ def test_only_common_conversations_count(many: Callable[..., Results]) -> None:
 
 
 @pytest.mark.parametrize("key", sorted(MUST_AGREE))
-def test_unlike_stores_are_refused(many: Callable[..., Results], key: str) -> None:
+def test_unlike_stores_are_refused(many, key):
     one, other = many(**{key: "this"}), many(**{key: "that"})
     with pytest.raises(UsageError, match=f"{MUST_AGREE[key]}: this in a, that in b.*{key}"):
         refuse_unlike(("a", one), ("b", other))
@@ -126,7 +126,7 @@ def test_unlike_stores_are_refused(many: Callable[..., Results], key: str) -> No
     assert said == f"The stores differ in the {MUST_AGREE[key]}: this in a, that in b."
 
 
-def test_conversations_of_other_content_are_always_refused(many: Callable[..., Results]) -> None:
+def test_conversations_of_other_content_are_always_refused(many):
     other = many()
     other.runs = [replace(run, digest="e" * 16) for run in other.runs]
     said = refusal(UsageError, lambda: refuse_unlike(("a", many()), ("b", other), list(MUST_AGREE)))
@@ -136,7 +136,7 @@ the same name with different content\
 """)
 
 
-def test_every_format_says_the_same(many: Callable[..., Results]) -> None:
+def test_every_format_says_the_same(many):
     matches = within(many(), ["keep_all", "cut(most=3)"])
     data = json.loads(write_json(report(matches)))
     (match,) = data["matches"]
@@ -148,9 +148,7 @@ def test_every_format_says_the_same(many: Callable[..., Results]) -> None:
         assert "cheaper (p <0.001)" in text
 
 
-def test_a_strategy_with_other_parameters_is_held_against_its_former_self(
-    many: Callable[..., Results],
-) -> None:
+def test_a_strategy_with_other_parameters_is_held_against_its_former_self(many):
     one, other = many(), many()
     other.runs = [
         replace(run, strategy=run.strategy.replace("most=5", "most=6")) for run in other.runs
@@ -161,7 +159,7 @@ def test_a_strategy_with_other_parameters_is_held_against_its_former_self(
     assert lonely == []
 
 
-def test_what_has_no_partner_is_named(many: Callable[..., Results]) -> None:
+def test_what_has_no_partner_is_named(many):
     one, other = many(), many()
     other.runs = [replace(run, strategy=run.strategy.replace("cut", "trim")) for run in other.runs]
     matches, lonely = between(("a", one), [("b", other)], ())
@@ -176,7 +174,7 @@ def test_what_has_no_partner_is_named(many: Callable[..., Results]) -> None:
         between(("a", one), [("b", other)], ["cut", "trim"])
 
 
-def test_another_window_can_be_compared_if_one_says_so(many: Callable[..., Results]) -> None:
+def test_another_window_can_be_compared_if_one_says_so(many):
     one, other = many(), many()
     other.runs = [replace(run, window=4_000) for run in other.runs]
     assert refusal(UsageError, lambda: between(("a", one), [("b", other)], ())) == snapshot("""\
@@ -189,7 +187,7 @@ lexrank(units=1000)\
     assert len(matches) == 3
 
 
-def test_conversations_that_only_one_has_are_counted(many: Callable[..., Results]) -> None:
+def test_conversations_that_only_one_has_are_counted(many):
     fewer = many()
     fewer.runs = [run for run in fewer.runs if run.conversation not in ("talk-0", "talk-1")]
     matches, _ = between(("a", many()), [("b", fewer)], ())
@@ -197,7 +195,7 @@ def test_conversations_that_only_one_has_are_counted(many: Callable[..., Results
         assert "Excluded: 2 conversations" in text
 
 
-def test_of_several_candidates_none_is_taken() -> None:
+def test_of_several_candidates_none_is_taken():
     pairing = Pairing.of(["a()", "cut(1)", "cut(2)"], ["a()", "cut(3)"])
     assert pairing == Pairing((("a()", "a()"),), ("cut(1)", "cut(2)"), ("cut(3)",))
     pairing = Pairing.of(["a()", "cut(1)"], ["a()", "cut(2)", "cut(3)"])
@@ -205,7 +203,7 @@ def test_of_several_candidates_none_is_taken() -> None:
     assert Pairing.of(["a()"], ["b()"]).pairs == (("a()", "b()"),)
 
 
-def test_no_worse_is_said_beside_not_determined(make: Make, store: Store) -> None:
+def test_no_worse_is_said_beside_not_determined(make, store):
     runs = []
     for index in range(40):
         need = 0.99 + 0.004 * (-1) ** index
@@ -228,9 +226,7 @@ recall.\
 """)
 
 
-def test_a_match_leads_with_recall_at_the_distance_of_the_store(
-    many: Callable[..., Results],
-) -> None:
+def test_a_match_leads_with_recall_at_the_distance_of_the_store(many):
     matches = within(many(), ["keep_all", "cut"])
     assert "| recall ≥20k |" in markdown.write(report(matches))
     data = json.loads(write_json(report(matches)))
@@ -244,7 +240,7 @@ def test_a_match_leads_with_recall_at_the_distance_of_the_store(
     assert {match.subject.recall for match in matches} == {None}
 
 
-def test_where_one_store_has_no_recall_all_needs_are_compared(many: Callable[..., Results]) -> None:
+def test_where_one_store_has_no_recall_all_needs_are_compared(many):
     former = many(need=0.8)
     for run in former.runs:
         run.metrics = {n: v for n, v in run.metrics.items() if not n.startswith("recall")}

@@ -1,7 +1,5 @@
 """A session with facts, and the command over it with a reader of one's choice."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

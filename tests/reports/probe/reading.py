@@ -1,7 +1,5 @@
 """Readers in the place of models: one that finds what is there, one that knows nothing."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,11 +1,8 @@
 """Probes that Inspect asks: what goes there, and what comes back."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,7 +20,6 @@ from tests.lines import lines_with
 from tests.reports.probe.conftest import Probe, session
 from tests.reports.probe.reading import Answering, finds, reading, repeats
 
-Evaluate = Callable[..., dict[str, Any]]
 JSON = ("--format", "json")
 
 
@@ -83,7 +79,7 @@ def cells(shown: str, scorer: str, strategy: str = "keep_all") -> list[str]:
     return row[2:]
 
 
-def test_each_request_is_one_sample_whichever_strategies_lead_to_it(probe: Probe) -> None:
+def test_each_request_is_one_sample_whichever_strategies_lead_to_it(probe):
     samples = exported(probe)
     # Three questions: full, without and restated for keep_all; under the window, and restated.
     assert len({sample["id"] for sample in samples}) == len(samples) <= 3 * 5
@@ -99,7 +95,7 @@ def test_each_request_is_one_sample_whichever_strategies_lead_to_it(probe: Probe
     assert not Path("answers").exists()
 
 
-def test_answers_of_an_evaluator_give_the_report_that_asking_gives(probe: Probe) -> None:
+def test_answers_of_an_evaluator_give_the_report_that_asking_gives(probe):
     """The keys of requests are the ids of samples, so either way leads to the same recording."""
     answer = finds(session())
     with reading(answer) as server:
@@ -126,7 +122,7 @@ def test_answers_of_an_evaluator_give_the_report_that_asking_gives(probe: Probe)
     assert {each["scorer"] for each in scored} == {"includes", "graded/length"}
 
 
-def test_epochs_are_draws(probe: Probe) -> None:
+def test_epochs_are_draws(probe):
     given = log(evaluated(exported(probe), finds(session()), epochs=2))
     done = probe("--draws", 2, *given, "--format", "csv")
     assert done.code == 0, done.said
@@ -137,7 +133,7 @@ def test_epochs_are_draws(probe: Probe) -> None:
     assert {row["sample"] for row in rows} == ids
 
 
-def test_next_actions_go_there_and_back_too(probe: Probe) -> None:
+def test_next_actions_go_there_and_back_too(probe):
     action = ("--what", "next-action")
     samples = exported(probe, *action)
     assert all(
@@ -148,7 +144,7 @@ def test_next_actions_go_there_and_back_too(probe: Probe) -> None:
     assert cells(done.out, "includes") == ["1", "1"]
 
 
-def test_what_was_paid_for_is_known_from_the_log(probe: Probe) -> None:
+def test_what_was_paid_for_is_known_from_the_log(probe):
     probe(*log(evaluated(exported(probe), finds(session()))))
     lines = Path("answers/gpt-5-mini.jsonl").read_text().splitlines()
     first = json.loads(lines[0])
@@ -157,7 +153,7 @@ def test_what_was_paid_for_is_known_from_the_log(probe: Probe) -> None:
     assert first["usd"] > 0
 
 
-def test_secrets_go_to_no_evaluator() -> None:
+def test_secrets_go_to_no_evaluator():
     mail = "Write to ann@example.org."
     asked = PromptDraws((Request("m", (Turn("user", mail),), 9, system=mail),))
     samples = Samples()
@@ -177,7 +173,7 @@ class Writing:
     about: dict[str, str]
 
 
-def test_a_log_that_does_not_fit_changes_nothing_and_says_why(probe: Probe) -> None:
+def test_a_log_that_does_not_fit_changes_nothing_and_says_why(probe):
     samples = exported(probe)
     good = evaluated(samples, finds(session()))
     failed = {**good["samples"][0], "error": {"message": "no quota", "traceback": ""}}
@@ -199,7 +195,7 @@ def test_a_log_that_does_not_fit_changes_nothing_and_says_why(probe: Probe) -> N
     assert probe("--log", "none.json").code == 2
 
 
-def test_what_could_not_be_read_again_is_not_recorded(probe: Probe) -> None:
+def test_what_could_not_be_read_again_is_not_recorded(probe):
     good = evaluated(exported(probe), finds(session()))
     for counts in (
         {"input_tokens": -5},
@@ -215,7 +211,7 @@ def test_what_could_not_be_read_again_is_not_recorded(probe: Probe) -> None:
     assert probe(*log(good)).code == 0
 
 
-def test_an_answer_that_is_recorded_is_not_overwritten(probe: Probe) -> None:
+def test_an_answer_that_is_recorded_is_not_overwritten(probe):
     samples = exported(probe)
     assert probe(*log(evaluated(samples, finds(session())))).code == 0
     before = files(Path("answers"))
@@ -238,7 +234,7 @@ d2e7be94a56500ef013f96ea2476db5c than log.json: take another folder for --answer
     assert files(Path("answers")) == before
 
 
-def test_to_export_to_read_a_log_and_to_ask_are_different_ways(probe: Probe) -> None:
+def test_to_export_to_read_a_log_and_to_ask_are_different_ways(probe):
     export, dry, ask = ("--export", "samples.jsonl"), ("--dry-run",), ("--ask", "record")
     for one, other in ((export, dry), (export, log({})), (log({}), dry), (log({}), ask)):
         done = probe(*one, *other)
@@ -247,7 +243,7 @@ def test_to_export_to_read_a_log_and_to_ask_are_different_ways(probe: Probe) -> 
     assert not Path("answers").exists()
 
 
-def test_scores_are_numbers_as_inspect_has_them(probe: Probe) -> None:
+def test_scores_are_numbers_as_inspect_has_them(probe):
     given = evaluated(exported(probe), finds(session()))
     for sample in given["samples"]:
         sample["scores"] = {"part": {"value": "P"}, "share": {"value": 0.25}, "y": {"value": True}}
@@ -258,13 +254,13 @@ def test_scores_are_numbers_as_inspect_has_them(probe: Probe) -> None:
     }
 
 
-def test_a_conversation_counts_once_however_much_is_asked_of_it() -> None:
+def test_a_conversation_counts_once_however_much_is_asked_of_it():
     scored = [Scored(c, "pi", {}, "full", "mine", v) for c, v in [("a", 1), ("a", 1), ("b", 0)]]
     table = WRITERS["md"](with_scores(Document(()), scored))
     assert "| `mine` | `pi` | 0.5 |" in table
 
 
-def test_a_log_without_scores_still_has_answers(probe: Probe) -> None:
+def test_a_log_without_scores_still_has_answers(probe):
     given = evaluated(exported(probe), finds(session()))
     for sample in given["samples"]:
         sample["scores"] = None

@@ -1,9 +1,6 @@
 """Next actions: a model that acts as the log does, one that never does."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given
@@ -11,7 +8,7 @@ from hypothesis import strategies as st
 
 from compactlab.reports.probe.actions import Action, Match, action_of, match
 from tests.cli.conftest import Outcome
-from tests.reports.probe.conftest import Probe, session
+from tests.reports.probe.conftest import session
 from tests.reports.probe.reading import knows_nothing, reading, repeats
 
 ACTION = ("--what", "next-action", "--format", "json")
@@ -27,7 +24,7 @@ def values(row: dict[str, Any], kind: str) -> list[float]:
     return [row[f"{kind}_{each}"]["value"] for each in ("full", "compacted", "more")]
 
 
-def test_a_model_that_repeats_the_recorded_call_agrees_fully(probe: Probe) -> None:
+def test_a_model_that_repeats_the_recorded_call_agrees_fully(probe):
     with reading(repeats(session())) as server:
         asked = probe("--base-url", f"{server.url}/v1", "--ask", "record", *ACTION)
     found = data(asked)
@@ -40,7 +37,7 @@ def test_a_model_that_repeats_the_recorded_call_agrees_fully(probe: Probe) -> No
     assert (again.out, again.err) == (asked.out, "")
 
 
-def test_a_model_that_never_acts_agrees_nowhere_and_is_too_weak(probe: Probe) -> None:
+def test_a_model_that_never_acts_agrees_nowhere_and_is_too_weak(probe):
     with reading(knows_nothing) as server:
         done = probe("--base-url", f"{server.url}/v1", "--ask", "record", *ACTION[:2])
     words = " ".join(done.out.split())
@@ -49,7 +46,7 @@ def test_a_model_that_never_acts_agrees_nowhere_and_is_too_weak(probe: Probe) ->
         assert {row[f"{kind}_full"]["value"] for kind in ("tool", "arguments")} == {0.0}
 
 
-def test_a_strategy_whose_prompt_leads_elsewhere_agrees_less(probe: Probe) -> None:
+def test_a_strategy_whose_prompt_leads_elsewhere_agrees_less(probe):
     """One that acts only where it reads how the session began."""
     begins = session().messages[0].parts[0].text[:40]
     acts = repeats(session())
@@ -65,9 +62,7 @@ def test_a_strategy_whose_prompt_leads_elsewhere_agrees_less(probe: Probe) -> No
     assert values(cuts, "tool") == [1, 0, -1]
 
 
-def test_a_dry_run_says_how_many_calls_would_be_asked_about_and_for_how_much(
-    probe: Probe, tmp_path: Path
-) -> None:
+def test_a_dry_run_says_how_many_calls_would_be_asked_about_and_for_how_much(probe, tmp_path):
     done = probe(*ACTION[:2], "--dry-run")
     assert done.code == 0
     # With everything, which is also what keep_all leaves, and with what the window leaves.
@@ -86,22 +81,18 @@ ACTIONS = st.builds(Action, st.sampled_from(["read", "write"]), JSON)
 
 
 @given(action=ACTIONS, before=st.text(st.characters(exclude_characters="{")), after=st.text())
-def test_the_first_action_of_an_answer_is_read_whatever_is_around_it(
-    action: Action, before: str, after: str
-) -> None:
+def test_the_first_action_of_an_answer_is_read_whatever_is_around_it(action, before, after):
     text = json.dumps({"tool": action.tool, "arguments": action.arguments})
     assert action_of(f"{before}{text}{after}") == action
 
 
 @given(text=st.text(alphabet='{}[]":a,\\1 '))
-def test_no_answer_breaks_it(text: str) -> None:
+def test_no_answer_breaks_it(text):
     assert action_of(text) is None
 
 
 @given(chosen=ACTIONS, wanted=st.lists(ACTIONS, min_size=1, max_size=3))
-def test_an_action_matches_if_one_of_the_recorded_ones_is_it(
-    chosen: Action, wanted: list[Action]
-) -> None:
+def test_an_action_matches_if_one_of_the_recorded_ones_is_it(chosen, wanted):
     texts = [(each.tool, json.dumps(each.arguments, sort_keys=True)) for each in wanted]
     own = chosen.tool, json.dumps(chosen.arguments, sort_keys=True)
     assert match(chosen, wanted) == Match(own[0] in [tool for tool, _ in texts], own in texts)

@@ -1,7 +1,5 @@
 """What is computed of a reader's answers, beside the same computed the long way."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from math import isclose, sqrt
 
@@ -59,9 +57,7 @@ def share(outcome: Outcome, name: str) -> Fraction:
 
 
 @given(pairs=st.lists(st.tuples(st.booleans(), st.booleans())))
-def test_mcc_is_the_correlation_of_two_columns_of_noughts_and_ones(
-    pairs: list[tuple[bool, bool]],
-) -> None:
+def test_mcc_is_the_correlation_of_two_columns_of_noughts_and_ones(pairs):
     found = mcc((predicted, float(came)) for predicted, came in pairs)
     xs, ys = [float(x) for x, _ in pairs], [float(y) for _, y in pairs]
     if len(set(xs)) < 2 or len(set(ys)) < 2:
@@ -75,16 +71,14 @@ def test_mcc_is_the_correlation_of_two_columns_of_noughts_and_ones(
 
 
 @given(pairs=st.lists(st.tuples(st.booleans(), st.integers(0, 4))))
-def test_several_answers_to_a_question_count_as_that_many_rows(
-    pairs: list[tuple[bool, int]],
-) -> None:
+def test_several_answers_to_a_question_count_as_that_many_rows(pairs):
     rows = [(p, float(n < hits)) for p, hits in pairs for n in range(4)]
     one, other = mcc((p, hits / 4) for p, hits in pairs), mcc(rows)
     assert one == other if one is None or other is None else isclose(one, other, abs_tol=1e-9)
 
 
 @given(some=outcomes())
-def test_assay_sensitivity_counts_each_question_once(some: list[Outcome]) -> None:
+def test_assay_sensitivity_counts_each_question_once(some):
     half = some[::2]  # those of one strategy
     gain = {id(o): share(o, "full") - share(o, "without") for o in half}
     findings = Findings(some)
@@ -94,9 +88,7 @@ def test_assay_sensitivity_counts_each_question_once(some: list[Outcome]) -> Non
 
 
 @given(some=outcomes())
-def test_calibration_is_recalled_less_what_states_say_of_the_same_question(
-    some: list[Outcome],
-) -> None:
+def test_calibration_is_recalled_less_what_states_say_of_the_same_question(some):
     known = [o for o in some if o.state != "unknown"]
     group = Group("all", some)
     if not known:
@@ -113,9 +105,7 @@ def test_calibration_is_recalled_less_what_states_say_of_the_same_question(
 
 
 @given(some=outcomes(), data=st.data())
-def test_agreement_of_a_judge_counts_each_different_answer_once(
-    some: list[Outcome], data: st.DataObject
-) -> None:
+def test_agreement_of_a_judge_counts_each_different_answer_once(some, data):
     says = {word: data.draw(st.sampled_from([True, False, None])) for word in ("a", "b")}
     for o in some:
         object.__setattr__(

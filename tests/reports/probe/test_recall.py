@@ -1,7 +1,5 @@
 """``compactlab probe``: readers whose table is known beforehand."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -13,7 +11,7 @@ from inline_snapshot import snapshot
 
 from tests.cli.conftest import Outcome, files
 from tests.lines import lines_with
-from tests.reports.probe.conftest import Probe, session
+from tests.reports.probe.conftest import session
 from tests.reports.probe.reading import finds, knows_nothing, reading
 
 JSON = ("--format", "json")
@@ -30,7 +28,7 @@ def data(done: Outcome) -> dict[str, Any]:
     return found
 
 
-def test_a_reader_that_finds_what_is_there_recalls_what_states_call_kept(probe: Probe) -> None:
+def test_a_reader_that_finds_what_is_there_recalls_what_states_call_kept(probe):
     with reading(finds(session())) as server:
         found = data(probe(*at(server.url), *JSON))
     assert (found["sensitivity"]["value"], found["too_weak"]) == (1.0, False)
@@ -46,7 +44,7 @@ def test_a_reader_that_finds_what_is_there_recalls_what_states_call_kept(probe: 
     assert sum(group["questions"] for group in found["by_lag"]) == 2 * 3
 
 
-def test_a_reader_that_knows_nothing_is_too_weak(probe: Probe) -> None:
+def test_a_reader_that_knows_nothing_is_too_weak(probe):
     with reading(knows_nothing) as server:
         done = probe(*at(server.url))
     assert lines_with(done.out, "too weak") == snapshot("""\
@@ -56,7 +54,7 @@ needed. Its answers say nothing about strategies.\
     assert data(probe(*JSON))["too_weak"]
 
 
-def test_what_was_recorded_replays_to_the_byte_without_the_server(probe: Probe) -> None:
+def test_what_was_recorded_replays_to_the_byte_without_the_server(probe):
     more = ("--judge", "gpt-5-mini", "--draws", 2, "--summarizer")
     with reading(finds(session())) as server:
         asked = probe(*at(server.url), *JSON, *more, LLM.format(f", base_url='{server.url}/v1'"))
@@ -72,14 +70,14 @@ def test_what_was_recorded_replays_to_the_byte_without_the_server(probe: Probe) 
     assert files(Path("answers")) == before
 
 
-def test_the_same_answers_come_when_several_are_asked_for_at_once(probe: Probe) -> None:
+def test_the_same_answers_come_when_several_are_asked_for_at_once(probe):
     with reading(finds(session())) as server:
         one = probe(*at(server.url), *JSON)
         other = probe(*at(server.url), *JSON, "--jobs", 2, "--answers", "others")
     assert one.out == other.out
 
 
-def test_a_judge_accepts_what_does_not_match_and_its_agreement_is_reported(probe: Probe) -> None:
+def test_a_judge_accepts_what_does_not_match_and_its_agreement_is_reported(probe):
     def accepts_all(body: dict[str, Any]) -> str:
         return "yes" if "Given answer: " in body["messages"][-1]["content"] else "the usual"
 
@@ -92,7 +90,7 @@ def test_a_judge_accepts_what_does_not_match_and_its_agreement_is_reported(probe
     assert (found["sensitivity"]["value"], found["too_weak"]) == (0.0, True)
 
 
-def test_a_reader_with_little_room_reads_the_newest_alone(probe: Probe) -> None:
+def test_a_reader_with_little_room_reads_the_newest_alone(probe):
     with reading(finds(session())) as server:
         found = data(probe(*at(server.url), *JSON, "--reader-window", 1500))
         longest = max(len(json.dumps(body["messages"])) for body in server.asked)
@@ -101,7 +99,7 @@ def test_a_reader_with_little_room_reads_the_newest_alone(probe: Probe) -> None:
     assert longest < 1500 * 8
 
 
-def test_csv_has_a_row_for_each_answer(probe: Probe) -> None:
+def test_csv_has_a_row_for_each_answer(probe):
     with reading(finds(session())) as server:
         done = probe(*at(server.url), "--draws", 2, "--format", "csv")
     rows = list(csv.DictReader(io.StringIO(done.out)))
@@ -110,7 +108,7 @@ def test_csv_has_a_row_for_each_answer(probe: Probe) -> None:
     assert {row["recalled"] for row in rows if row["condition"] == "restated"} == {"1"}
 
 
-def test_answers_that_broke_off_are_counted(probe: Probe, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_answers_that_broke_off_are_counted(probe, monkeypatch):
     from tests.llm import server as shapes
 
     whole = shapes._completion
@@ -133,9 +131,7 @@ that thinks first needs.\
 # What is asked for, and for how much.
 
 
-def test_a_dry_run_asks_nobody_and_says_how_many_answers_and_dollars_at_most(
-    probe: Probe, tmp_path: Path
-) -> None:
+def test_a_dry_run_asks_nobody_and_says_how_many_answers_and_dollars_at_most(probe, tmp_path):
     with reading(finds(session())) as server:
         writer = LLM.format(f", base_url='{server.url}/v1'")
         more = ("--judge", "gpt-5-mini", "--summarizer", writer, "--strategies", "claude_code")
@@ -152,7 +148,7 @@ def test_a_dry_run_asks_nobody_and_says_how_many_answers_and_dollars_at_most(
     assert after.out == snapshot("would ask for 0 answers not yet recorded\n")
 
 
-def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(probe: Probe) -> None:
+def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(probe):
     with reading(finds(session())) as server:
         short = probe(*at(server.url), "--budget", 0.005)
         count = len(server.asked)
@@ -162,9 +158,7 @@ def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(probe: Probe) -> None
     assert 0 < count < len(server.asked)
 
 
-def test_what_is_not_recorded_ends_it_and_says_how_to_record_it(
-    probe: Probe, tmp_path: Path
-) -> None:
+def test_what_is_not_recorded_ends_it_and_says_how_to_record_it(probe, tmp_path):
     done = probe()
     assert done.code == 2
     assert "--ask record" in done.err.replace("\n", " ")
@@ -184,15 +178,13 @@ def test_what_is_not_recorded_ends_it_and_says_how_to_record_it(
         (["no/such/file.jsonl"], "no/such/file.jsonl"),
     ],
 )
-def test_bad_input_is_refused_and_nothing_is_written(
-    probe: Probe, tmp_path: Path, options: list[str], fault: str
-) -> None:
+def test_bad_input_is_refused_and_nothing_is_written(probe, tmp_path, options, fault):
     done = probe(*options)
     assert (done.code, fault in done.err.replace("\n", " "), done.out) == (2, True, "")
     assert [*tmp_path.iterdir()] == []
 
 
-def test_a_bad_recording_is_refused_by_its_line(probe: Probe, tmp_path: Path) -> None:
+def test_a_bad_recording_is_refused_by_its_line(probe, tmp_path):
     (tmp_path / "answers").mkdir()
     (tmp_path / "answers" / "gpt-5-mini.jsonl").write_text("{}\n")
     done = probe()

@@ -1,7 +1,5 @@
 """Who is answered by the local server, and what becomes of a transcript."""
 
-from __future__ import annotations
-
 import http.client
 import json
 import socket
@@ -79,7 +77,7 @@ def ask(
     return answer
 
 
-def test_its_page_is_at_an_address_with_a_secret(server: Server) -> None:
+def test_its_page_is_at_an_address_with_a_secret(server):
     assert server.guard.address == f"http://127.0.0.1:{server.guard.port}/{server.guard.token}/"
     assert len(server.guard.token) > 40
     answer = ask(server, "GET", "")
@@ -88,27 +86,27 @@ def test_its_page_is_at_an_address_with_a_secret(server: Server) -> None:
     assert server.guard.token not in answer.text
 
 
-def test_it_listens_at_the_loopback_interface_alone(server: Server) -> None:
+def test_it_listens_at_the_loopback_interface_alone(server):
     assert server.server_address[0] == "127.0.0.1"
 
 
 @pytest.mark.parametrize(
     "path", ["/", "/status", "/wrong/", "/wrong/status", "//", "/../", "/%2e%2e/etc/passwd", "//[/"]
 )
-def test_without_the_secret_nothing_is_answered(server: Server, path: str) -> None:
+def test_without_the_secret_nothing_is_answered(server, path):
     answer = ask(server, "GET", path)
     assert answer.status == 403
     assert answer.text == snapshot("open the whole address that compactlab serve has printed\n")
 
 
-def test_a_secret_that_only_begins_alike_is_none(server: Server) -> None:
+def test_a_secret_that_only_begins_alike_is_none(server):
     assert ask(server, "GET", f"/{server.guard.token[:-1]}/").status == 403
     assert ask(server, "GET", f"/{server.guard.token}").status == 403
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:PORT", "127.0.0.1", "0.0.0.0:PORT",
                                   "127.0.0.1:PORT.evil.example", "", None])  # fmt: skip
-def test_a_foreign_name_for_this_machine_is_refused(server: Server, host: str | None) -> None:
+def test_a_foreign_name_for_this_machine_is_refused(server, host):
     """DNS rebinding: the browser sends the name under which it found the address."""
     host = host and host.replace("PORT", str(server.guard.port))
     answer = ask(server, "GET", "", Host=host)
@@ -116,7 +114,7 @@ def test_a_foreign_name_for_this_machine_is_refused(server: Server, host: str | 
     assert "only answers" in answer.text
 
 
-def test_localhost_is_this_machine(server: Server) -> None:
+def test_localhost_is_this_machine(server):
     port = server.guard.port
     assert ask(server, "GET", "", Host=f"localhost:{port}").status == 200
     assert ask(server, "POST", "stop", Host=f"localhost:{port}",
@@ -125,7 +123,7 @@ def test_localhost_is_this_machine(server: Server) -> None:
 
 @pytest.mark.parametrize("origin", ["http://evil.example", "null", "https://127.0.0.1:PORT", None])
 @pytest.mark.parametrize("name", ["transcript", "stop"])
-def test_another_page_cannot_send_anything(server: Server, name: str, origin: str | None) -> None:
+def test_another_page_cannot_send_anything(server, name, origin):
     origin = origin and origin.replace("PORT", str(server.guard.port))
     assert ask(server, "POST", name, b"x", Origin=origin).status == 403
     assert ask(server, "POST", name, b"x", Sec_Fetch_Site="cross-site").status == 403
@@ -150,15 +148,13 @@ def test_another_page_cannot_send_anything(server: Server, name: str, origin: st
         ({"Content_Length": "0"}, 400),
     ],
 )
-def test_what_is_no_file_of_a_known_length_is_refused(
-    server: Server, headers: dict[str, str | None], status: int
-) -> None:
+def test_what_is_no_file_of_a_known_length_is_refused(server, headers, status):
     answer = ask(server, "POST", "transcript", **headers)
     assert answer.status == status
     assert server.job is None
 
 
-def test_only_what_the_page_offers_can_be_chosen(server: Server) -> None:
+def test_only_what_the_page_offers_can_be_chosen(server):
     answer = ask(server, "POST", "transcript?strategy=own.py:Class", b"{}")
     assert answer.status == 400
     assert server.job is None
@@ -168,19 +164,19 @@ def test_only_what_the_page_offers_can_be_chosen(server: Server) -> None:
     "name",
     ["transcript", "audit.html", "../status", "%2e%2e/status", "quick", "etc/passwd", "status/"],
 )
-def test_nothing_else_has_a_name(server: Server, name: str) -> None:
+def test_nothing_else_has_a_name(server, name):
     assert ask(server, "GET", name).status == 404
     assert ask(server, "POST", f"{name}x", b"x").status == 404
 
 
 @pytest.mark.parametrize("method", ["PUT", "DELETE", "OPTIONS", "HEAD", "<script>"])
-def test_no_other_method_is_known_and_nothing_is_repeated(server: Server, method: str) -> None:
+def test_no_other_method_is_known_and_nothing_is_repeated(server, method):
     answer = ask(server, method, "")
     assert answer.status in (400, 501)
     assert "script" not in answer.text
 
 
-def test_no_answer_is_kept_framed_or_guessed_at(server: Server) -> None:
+def test_no_answer_is_kept_framed_or_guessed_at(server):
     for name in ("", "status", "nothing"):
         headers = ask(server, "GET", name).headers
         assert headers["Cache-Control"] == "no-store"
@@ -192,8 +188,8 @@ def test_no_answer_is_kept_framed_or_guessed_at(server: Server) -> None:
 
 
 def test_a_command_without_a_page_says_what_was_wrong_and_all_is_deleted(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    server, tmp_path, monkeypatch
+):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert ask(server, "POST", "transcript", b"garbage").json()["running"] in (True, False)
     assert server.job is not None
@@ -204,9 +200,7 @@ def test_a_command_without_a_page_says_what_was_wrong_and_all_is_deleted(
 
 
 @pytest.mark.parametrize("server", [(SLOW, QUICK)], indirect=True)
-def test_one_at_a_time_and_it_can_be_stopped(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_at_a_time_and_it_can_be_stopped(server, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     ask(server, "POST", "transcript", b"{}")
     assert ask(server, "GET", "status").json()["running"]
@@ -219,9 +213,7 @@ def test_one_at_a_time_and_it_can_be_stopped(
 
 
 @pytest.mark.parametrize("sent", [b"", b"half", b"x" * 300])
-def test_an_upload_without_an_end_is_stopped(
-    sent: bytes, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_upload_without_an_end_is_stopped(sent, server, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with socket.create_connection(("127.0.0.1", server.guard.port), timeout=60) as sender:
         host = f"127.0.0.1:{server.guard.port}"
@@ -242,16 +234,14 @@ def test_an_upload_without_an_end_is_stopped(
     server.job.wait()
 
 
-def test_a_file_that_breaks_off_leaves_nothing(
-    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_file_that_breaks_off_leaves_nothing(server, tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     assert not server.take(lambda _, path: path.write_bytes(b"half") == 9, "codex")
     assert [*tmp_path.iterdir()] == []
     assert server.job is None
 
 
-def test_the_largest_file_is_let_and_the_next_is_not() -> None:
+def test_the_largest_file_is_let_and_the_next_is_not():
     guard = Guard(1, "token", 5_000_000)
     for length, let in ((5_000_000, True), (5_000_001, False)):
         headers = Message()
@@ -288,7 +278,7 @@ def logged(tmp_path: Path) -> Iterator[Server]:
         server.stop()
 
 
-def test_a_log_is_asked_for_by_its_number(logged: Server, tmp_path: Path) -> None:
+def test_a_log_is_asked_for_by_its_number(logged, tmp_path):
     assert "1. &lt;one&gt;" in ask(logged, "GET", "").text
     assert ask(logged, "POST", "log?number=1&strategy=codex").status == 200
     assert logged.job is not None
@@ -301,19 +291,19 @@ def test_a_log_is_asked_for_by_its_number(logged: Server, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "number", ["2", "-1", "99999999999", "", "one.jsonl", "/etc/passwd", "0x1", "\u0661", "1 "]
 )
-def test_no_other_file_can_be_asked_for(logged: Server, number: str) -> None:
+def test_no_other_file_can_be_asked_for(logged, number):
     answer = ask(logged, "POST", f"log?number={quote(number)}")
     assert (answer.status, answer.text) == snapshot((400, "there is no log of that number\n"))
     assert ask(logged, "POST", "log").status == 400
     assert logged.job is None
 
 
-def test_another_page_cannot_ask_for_a_log(logged: Server) -> None:
+def test_another_page_cannot_ask_for_a_log(logged):
     assert ask(logged, "POST", "log?number=0", Origin="http://evil.example").status == 403
     assert ask(logged, "GET", "log?number=0").status == 404
     assert logged.job is None
 
 
-def test_without_logs_there_is_none(server: Server) -> None:
+def test_without_logs_there_is_none(server):
     assert ask(server, "POST", "log?number=0").status == 400
     assert "Take a log" not in ask(server, "GET", "").text

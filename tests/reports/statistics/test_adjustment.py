@@ -10,12 +10,12 @@ from compactlab.reports.analysis.significance import benjamini_hochberg, holm
 CHANCES = st.lists(st.integers(0, 1_000).map(lambda n: (n / 1_000) ** 3), max_size=12)
 
 
-def test_holm_by_hand() -> None:
+def test_holm_by_hand():
     # Times 4, 3, 2 and 1 by rank; the third would come out below the second.
     assert holm([0.01, 0.02, 0.022, 0.5]) == pytest.approx([0.04, 0.06, 0.06, 0.5])
 
 
-def test_benjamini_and_hochberg_by_hand() -> None:
+def test_benjamini_and_hochberg_by_hand():
     # Times 4/1, 4/2, 4/3 and 4/4 by rank; the second would come out above the third.
     found = benjamini_hochberg([0.01, 0.025, 0.03, 0.5])
     assert found == pytest.approx([0.04, 0.04, 0.04, 0.5])
@@ -23,7 +23,7 @@ def test_benjamini_and_hochberg_by_hand() -> None:
 
 @settings(max_examples=40)
 @given(CHANCES)
-def test_a_p_is_below_its_level_if_it_is_chosen_at_that_level(chances: list[float]) -> None:
+def test_a_p_is_below_its_level_if_it_is_chosen_at_that_level(chances):
     # As both papers have it: go through the ranks, and choose up to the first or the last one.
     order = sorted(range(len(chances)), key=chances.__getitem__)
     many, level = len(chances), 0.05
@@ -37,7 +37,7 @@ def test_a_p_is_below_its_level_if_it_is_chosen_at_that_level(chances: list[floa
 
 @settings(max_examples=40)
 @given(CHANCES)
-def test_a_correction_never_makes_smaller_and_keeps_the_order(chances: list[float]) -> None:
+def test_a_correction_never_makes_smaller_and_keeps_the_order(chances):
     strict, lenient = holm(chances), benjamini_hochberg(chances)
     order = sorted(range(len(chances)), key=chances.__getitem__)
     for found in (strict, lenient):
@@ -48,7 +48,7 @@ def test_a_correction_never_makes_smaller_and_keeps_the_order(chances: list[floa
     assert all((a or 0) >= (b or 0) - 1e-12 for a, b in zip(strict, lenient, strict=True))
 
 
-def test_what_was_not_tested_counts_for_nothing() -> None:
+def test_what_was_not_tested_counts_for_nothing():
     assert holm([0.02, None, 0.5]) == [0.04, None, 0.5]
     assert benjamini_hochberg([None, 0.02]) == [None, 0.02]
     assert holm([]) == []

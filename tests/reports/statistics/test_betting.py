@@ -29,7 +29,7 @@ SHARES = st.lists(st.integers(0, 8).map(lambda eighths: eighths / 8), min_size=1
 
 @pytest.mark.parametrize("count", [8, 14, 30, 60])
 @pytest.mark.parametrize("name", WORLDS)
-def test_a_true_mean_is_rejected_in_one_of_forty_at_the_most(name: str, count: int) -> None:
+def test_a_true_mean_is_rejected_in_one_of_forty_at_the_most(name, count):
     world, mean = WORLDS[name]
     samples = world(np.random.default_rng([18, count]), (1_000, count))
     wrong = np.mean([p_at_least(values, mean) <= 0.025 for values in samples])
@@ -38,20 +38,20 @@ def test_a_true_mean_is_rejected_in_one_of_forty_at_the_most(name: str, count: i
 
 @given(values=SHARES)
 @settings(max_examples=40)
-def test_the_mean_of_the_sample_is_never_ruled_out(values: list[float]) -> None:
+def test_the_mean_of_the_sample_is_never_ruled_out(values):
     low, high = interval(np.array(values))
     assert -1e-9 <= low <= np.mean(values) + 1e-9
     assert np.mean(values) - 1e-9 <= high <= 1 + 1e-9
 
 
 @given(values=SHARES, claims=st.lists(st.floats(0, 1), min_size=2, max_size=2))
-def test_a_larger_claim_is_rejected_more_surely(values: list[float], claims: list[float]) -> None:
+def test_a_larger_claim_is_rejected_more_surely(values, claims):
     less, more = (p_at_least(np.array(values), claim) for claim in sorted(claims))
     assert more <= less * (1 + 1e-9)
 
 
 @given(eighths=st.lists(st.integers(0, 8), min_size=1, max_size=6), claim=st.integers(1, 7))
-def test_the_capital_is_that_of_each_bet_done_in_fractions(eighths: list[int], claim: int) -> None:
+def test_the_capital_is_that_of_each_bet_done_in_fractions(eighths, claim):
     mean = Fraction(claim, 8)
     capitals = [
         prod(1 + Fraction(bet) / (1 - mean) * (mean - Fraction(value, 8)) for value in eighths)

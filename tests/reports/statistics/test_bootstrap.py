@@ -38,7 +38,7 @@ def slowly(above: Floats, below: Floats) -> tuple[float, float]:
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_the_interval_is_that_of_its_definition(seed: int) -> None:
+def test_the_interval_is_that_of_its_definition(seed):
     above, below = skewed(seed, 35)
     low, high = bootstrap.interval_ends(Quotient(above[None], below[None]), PLAIN)
     assert (low[0], high[0]) == pytest.approx(slowly(above, below), rel=1e-9)
@@ -46,7 +46,7 @@ def test_the_interval_is_that_of_its_definition(seed: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [12, 40])
-def test_scipy_finds_the_same_intervals_by_its_own_draws(count: int) -> None:
+def test_scipy_finds_the_same_intervals_by_its_own_draws(count):
     from scipy import stats
 
     above, below = skewed(5, count)
@@ -67,7 +67,7 @@ def test_scipy_finds_the_same_intervals_by_its_own_draws(count: int) -> None:
     assert own[1][0] == pytest.approx(other.confidence_interval.high, abs=0.15 * width)
 
 
-def test_each_resample_has_as_many_conversations_as_there_are() -> None:
+def test_each_resample_has_as_many_conversations_as_there_are():
     counts = resamples(7)
     assert counts.shape == (RESAMPLES, 7)
     assert set(counts.sum(axis=1).tolist()) == {7}
@@ -75,21 +75,21 @@ def test_each_resample_has_as_many_conversations_as_there_are() -> None:
     assert counts.mean(axis=0) == pytest.approx(np.ones(7), abs=0.05)
 
 
-def test_the_draws_are_the_same_on_every_machine() -> None:
+def test_the_draws_are_the_same_on_every_machine():
     assert resamples(12)[:2].tolist() == [
         [2, 2, 1, 0, 0, 0, 1, 1, 1, 0, 2, 2],
         [2, 3, 1, 0, 1, 0, 0, 2, 1, 0, 0, 2],
     ]
 
 
-def test_products_are_those_of_the_matrices_whatever_their_size() -> None:
+def test_products_are_those_of_the_matrices_whatever_their_size():
     draws = np.random.default_rng(0)
     values, ways = draws.normal(size=(43, 130)), draws.integers(0, 4, (1_037, 130))
     sums = np.concatenate([some for _, some in products(values, ways)], axis=1)
     assert sums == pytest.approx(values @ ways.T)
 
 
-def test_a_conversation_without_a_value_counts_for_nothing() -> None:
+def test_a_conversation_without_a_value_counts_for_nothing():
     draws = np.random.default_rng(3)
     values = draws.normal(1, 1, (1, 60))
     known = draws.random((1, 60)) < 0.5
@@ -101,7 +101,7 @@ def test_a_conversation_without_a_value_counts_for_nothing() -> None:
     assert low[0] < values[known].mean() < high[0]
 
 
-def test_conversations_of_unequal_weight_are_worth_fewer() -> None:
+def test_conversations_of_unequal_weight_are_worth_fewer():
     below = np.array([[1.0] * 10, [3.0] + [1.0] * 9, [1.0] + [0.0] * 9])
     worth = Quotient(below, below).effective()
     assert worth == pytest.approx([10, 144 / 18, 1])
@@ -110,7 +110,7 @@ def test_conversations_of_unequal_weight_are_worth_fewer() -> None:
 
 
 @pytest.mark.parametrize("count", [10, 30, 1_000])
-def test_the_tails_are_those_of_an_interval_by_students_t(count: int) -> None:
+def test_the_tails_are_those_of_an_interval_by_students_t(count):
     from scipy.special import ndtri, stdtrit
 
     low, high = bootstrap.widened(np.array([float(count)]))[0]
@@ -121,7 +121,7 @@ def test_the_tails_are_those_of_an_interval_by_students_t(count: int) -> None:
     assert low == pytest.approx(1 - high)
 
 
-def test_a_resample_without_any_value_counts_as_the_figure() -> None:
+def test_a_resample_without_any_value_counts_as_the_figure():
     # Of twenty conversations three have a value: in one of 26 resamples there is none of them.
     values, known = np.full((1, 20), 5.0), np.zeros((1, 20), bool)
     known[0, :3], values[0, 1] = True, 5.3
@@ -129,7 +129,7 @@ def test_a_resample_without_any_value_counts_as_the_figure() -> None:
     assert 5 <= low[0] < high[0] <= 5.3
 
 
-def test_a_gap_is_worth_the_fewer_and_pulled_by_both() -> None:
+def test_a_gap_is_worth_the_fewer_and_pulled_by_both():
     even = Quotient(np.array([[1.0, 2, 3]]), np.ones((1, 3)))
     uneven = Quotient(np.array([[0.0, 0, 8]]), np.array([[1.0, 1, 2]]))
     assert Gap(even, uneven).effective() == Gap(uneven, even).effective() == [16 / 6]

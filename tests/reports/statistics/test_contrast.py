@@ -1,7 +1,6 @@
 """What one strategy is against another, in figures that can be reckoned on paper."""
 
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -10,15 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
 
-from compactlab.reports.analysis.comparison import Comparison
-from compactlab.reports.analysis.contrast import Contrast, contrasts
+from compactlab.reports.analysis.contrast import contrasts
 from compactlab.sim.core.errors import UsageError
-from compactlab.sim.store.run import Run
 from tests.lines import refusal
-
-Compared = Callable[..., Comparison]
-Contrasted = Callable[..., Contrast]
-BothWays = Callable[..., tuple[Contrast, Contrast]]
 
 FORGOT = [0.1, 0.4, 0.2, 0.0, 0.3, 0.2]
 LESS = [0.1, 0.2, 0.1, 0.1, 0.1, 0.0]
@@ -31,7 +24,7 @@ def random(seed: int, count: int) -> list[float]:
     return np.random.default_rng(seed).lognormal(0, 0.5, count).round(6).tolist()
 
 
-def test_a_share_differs_by_the_mean_of_its_differences(contrasted: Contrasted) -> None:
+def test_a_share_differs_by_the_mean_of_its_differences(contrasted):
     found = contrasted("amnesia_need", LESS, FORGOT)
     assert (found.subject, found.reference) == ("ours()", "theirs()")
     assert (found.kind, found.conversations) == ("difference", 6)
@@ -48,7 +41,7 @@ def test_a_share_differs_by_the_mean_of_its_differences(contrasted: Contrasted) 
     assert (found.determined, found.better, found.worse) == (False, False, False)
 
 
-def test_money_differs_by_the_ratio_of_its_sums(contrasted: Contrasted) -> None:
+def test_money_differs_by_the_ratio_of_its_sums(contrasted):
     found = contrasted("cost_usd", [1.0, 2.0, 3.0], [2.0, 2.0, 8.0])
     assert (found.kind, found.estimate) == ("ratio", 0.5)
     assert found.geometric == pytest.approx((1 / 2 * 1 * 3 / 8) ** (1 / 3), rel=1e-8)
@@ -58,9 +51,7 @@ def test_money_differs_by_the_ratio_of_its_sums(contrasted: Contrasted) -> None:
 
 
 @pytest.mark.parametrize("theirs", [[0.0] * 12, [0.0] * 11 + [5.0], [-1.0] + [2.0] * 11])
-def test_without_a_sum_to_divide_by_money_differs_by_a_difference(
-    theirs: list[float], contrasted: Contrasted
-) -> None:
+def test_without_a_sum_to_divide_by_money_differs_by_a_difference(theirs, contrasted):
     found = contrasted("side_cost_usd", [1.0] * 12, theirs)
     assert found.kind == "difference"
     assert found.estimate == pytest.approx(1 - sum(theirs) / 12, rel=1e-8)
@@ -70,13 +61,13 @@ def test_without_a_sum_to_divide_by_money_differs_by_a_difference(
     assert (cost.margin, cost.no_worse) == (None, None)
 
 
-def test_counts_differ_by_so_many_a_conversation(contrasted: Contrasted) -> None:
+def test_counts_differ_by_so_many_a_conversation(contrasted):
     found = contrasted("rewrites", [4, 2, 0, 2], [1, 1, 1, 1])
     assert (found.kind, found.estimate, found.correction) == ("difference", 1.0, "BH")
     assert (found.wins, found.ties, found.losses) == (1, 0, 3)
 
 
-def test_medians_differ_by_the_median_of_the_differences(contrasted: Contrasted) -> None:
+def test_medians_differ_by_the_median_of_the_differences(contrasted):
     ours = [5.0, 9.0, 8.0, math.inf, 7.0, 3.0, 4.0, 6.0, 5.0, 4.0, math.inf, 8.0]
     found = contrasted("break_even_calls", ours, [4.0] * 11 + [math.inf])
     # -inf, -1, 0, 0, 1, 1, 2, 3, 4, 5, inf, inf, of which the ends leave out two on either side.
@@ -88,14 +79,14 @@ def test_medians_differ_by_the_median_of_the_differences(contrasted: Contrasted)
     assert 0.05 < found.p < 1
 
 
-def test_of_the_largest_there_is_a_difference_and_no_interval(contrasted: Contrasted) -> None:
+def test_of_the_largest_there_is_a_difference_and_no_interval(contrasted):
     ours, theirs = random(1, 40), random(2, 40)
     found = contrasted("prompt_tokens_peak", ours, theirs)
     assert found.estimate == pytest.approx(max(ours) - max(theirs), abs=1e-7)
     assert (found.low, found.detectable) == (None, None)
 
 
-def test_a_single_conversation_does_not_turn_the_others_round(contrasted: Contrasted) -> None:
+def test_a_single_conversation_does_not_turn_the_others_round(contrasted):
     """Smaller in 29 of 30, and the largest all the same: that is not surely larger."""
     theirs = [100.0 + n for n in range(30)]
     found = contrasted("prompt_tokens_peak", [50.0] * 29 + [200.0], theirs)
@@ -107,7 +98,7 @@ def test_a_single_conversation_does_not_turn_the_others_round(contrasted: Contra
     assert contrasted("prompt_tokens_peak", [500.0] * 30, theirs).worse
 
 
-def test_a_pooled_share_is_that_of_the_sums(compared: Compared) -> None:
+def test_a_pooled_share_is_that_of_the_sums(compared):
     ours = {"overflows": [1, 0, 3], "calls": [10, 20, 10]}
     theirs = {"overflows": [0, 0, 2], "calls": [10, 10, 20]}
     comparison = compared({"ours()": ours, "theirs()": theirs})
@@ -123,7 +114,7 @@ def test_a_pooled_share_is_that_of_the_sums(compared: Compared) -> None:
     assert found.p == 4 / 8
 
 
-def test_so_do_tokens_read(compared: Compared, make: Callable[..., Run]) -> None:
+def test_so_do_tokens_read(compared, make):
     from compactlab.reports.analysis.comparison import comparisons
     from compactlab.sim.store.results import Results
 
@@ -139,9 +130,7 @@ def test_so_do_tokens_read(compared: Compared, make: Callable[..., Run]) -> None
 
 @pytest.mark.parametrize("metric", [kind for kind in KINDS if kind != "amnesia_need"])
 @pytest.mark.parametrize("count", [1, 2, 9, 12, 40])
-def test_a_strategy_against_itself_is_the_same(
-    metric: str, count: int, contrasted: Contrasted
-) -> None:
+def test_a_strategy_against_itself_is_the_same(metric, count, contrasted):
     values = random(3, count)
     found = contrasted(metric, values, values)
     same = 1 if metric == "cost_usd" else 0
@@ -162,9 +151,7 @@ SAMPLES = st.integers(1, 45).flatmap(
 
 @settings(max_examples=15)
 @given(samples=SAMPLES, metric=st.sampled_from(KINDS))
-def test_the_other_way_round_it_is_the_reverse(
-    samples: tuple[list[float], list[float]], metric: str, both_ways: BothWays
-) -> None:
+def test_the_other_way_round_it_is_the_reverse(samples, metric, both_ways):
     there, back = both_ways(metric, *samples)
     assert there.estimate is not None
     assert back.estimate is not None
@@ -186,9 +173,7 @@ def test_the_other_way_round_it_is_the_reverse(
 
 @settings(max_examples=5)
 @given(order=st.permutations(range(12)))
-def test_the_order_of_conversations_changes_nothing(
-    order: Sequence[int], compared: Compared
-) -> None:
+def test_the_order_of_conversations_changes_nothing(order, compared):
     tables = {f"s{n}()": {m: random(n + 7 * k, 12) for k, m in enumerate(KINDS)} for n in range(3)}
     names = [f"c{n:02}" for n in range(12)]
     moved = {
@@ -204,7 +189,7 @@ def test_the_order_of_conversations_changes_nothing(
     assert first == second
 
 
-def test_replays_of_a_conversation_are_one_value(compared: Compared) -> None:
+def test_replays_of_a_conversation_are_one_value(compared):
     comparison = compared({"a()": {"cost_usd": [1.0, 2.0]}, "b()": {"cost_usd": [2.0, 2.0]}})
     rows = [
         replace(row, runs=(*row.runs, *(replace(run, seed=1, metrics={"cost_usd": 4.0})
@@ -218,9 +203,7 @@ def test_replays_of_a_conversation_are_one_value(compared: Compared) -> None:
     assert found.estimate == pytest.approx((2.5 + 2) / (3 + 2))
 
 
-def test_each_primary_metric_is_corrected_for_strategies_and_the_others_together(
-    compared: Compared,
-) -> None:
+def test_each_primary_metric_is_corrected_for_strategies_and_the_others_together(compared):
     draws = np.random.default_rng(0)
     primary = ("recall_20k", "cost_usd")
     metrics = [*primary, "calls", "rewrites"]
@@ -249,7 +232,7 @@ def test_each_primary_metric_is_corrected_for_strategies_and_the_others_together
     assert found["s3()", "cost_usd"].worse
 
 
-def test_beyond_chance_is_what_both_the_test_and_the_interval_say(contrasted: Contrasted) -> None:
+def test_beyond_chance_is_what_both_the_test_and_the_interval_say(contrasted):
     found = contrasted("cost_usd", random(1, 12), [5.0] * 12)
     assert found.better
     assert not replace(found, high=1.0).determined
@@ -257,7 +240,7 @@ def test_beyond_chance_is_what_both_the_test_and_the_interval_say(contrasted: Co
     assert replace(found, low=None, high=None).determined
 
 
-def test_what_has_no_value_is_left_out(contrasted: Contrasted) -> None:
+def test_what_has_no_value_is_left_out(contrasted):
     some = contrasted("amnesia_need", [0.5, None, 0.25], [0.25, 0.5, None])
     assert (some.conversations, some.estimate, some.p) == (1, 0.25, 1.0)
     none = contrasted("amnesia_need", [0.5, None], [None, math.nan])
@@ -266,7 +249,7 @@ def test_what_has_no_value_is_left_out(contrasted: Contrasted) -> None:
     assert contrasted("severity", [1.0, 2.0], [None, None]).estimate is None
 
 
-def test_what_is_infinite_is_ranked(contrasted: Contrasted) -> None:
+def test_what_is_infinite_is_ranked(contrasted):
     for metric in ("survival_half_life", "cost_usd"):
         found = contrasted(metric, [math.inf] * 10, [1.0] * 9 + [math.inf])
         assert (found.estimate, found.low, found.no_worse) == (None, None, None)
@@ -282,9 +265,7 @@ ODDITIES = st.integers(1, 40).flatmap(
 
 @settings(max_examples=40)
 @given(samples=ODDITIES, metric=st.sampled_from(KINDS))
-def test_whatever_the_values_are_nothing_breaks(
-    samples: tuple[list[float | None], list[float | None]], metric: str, contrasted: Contrasted
-) -> None:
+def test_whatever_the_values_are_nothing_breaks(samples, metric, contrasted):
     found = contrasted(metric, *samples)
     missing = [[v is None or math.isnan(v) for v in values] for values in samples]
     known = sum(not (ours or theirs) for ours, theirs in zip(*missing, strict=True))
@@ -302,19 +283,17 @@ def test_whatever_the_values_are_nothing_breaks(
     assert -1 <= found.effect <= 1
 
 
-def test_a_conversation_that_costs_one_of_them_nothing_is_no_matter(
-    contrasted: Contrasted,
-) -> None:
+def test_a_conversation_that_costs_one_of_them_nothing_is_no_matter(contrasted):
     found = contrasted("cost_usd", [1.0, 2.0, 0.0], [0.0, 2.0, 4.0])
     assert (found.kind, found.estimate, found.geometric) == ("ratio", 0.5, None)
 
 
-def test_rounding_is_no_difference(contrasted: Contrasted) -> None:
+def test_rounding_is_no_difference(contrasted):
     found = contrasted("amnesia_need", [0.1 + 0.2] * 12, [0.3] * 12)
     assert (found.estimate, found.ties, found.p) == (0.0, 12, 1.0)
 
 
-def test_unlike_things_are_not_compared(compared: Compared) -> None:
+def test_unlike_things_are_not_compared(compared):
     table = {"a()": {"cost_usd": [1.0, 2.0]}, "b()": {"cost_usd": [2.0, 2.0]}}
     one, other = compared(table), compared(table, ["c0000", "\x1b[31mred"])
     with pytest.raises(
@@ -328,7 +307,7 @@ def test_unlike_things_are_not_compared(compared: Compared) -> None:
     assert len(contrasts(one, compared(table).rows[0], ["cost_usd"])) == 2
 
 
-def test_all_are_compared_with_what_could_be_had(compared: Compared) -> None:
+def test_all_are_compared_with_what_could_be_had(compared):
     def named(*specs: str) -> str | None:
         found = compared({spec: {"cost_usd": [1.0]} for spec in specs}).reference
         return found and found.spec
@@ -339,19 +318,19 @@ def test_all_are_compared_with_what_could_be_had(compared: Compared) -> None:
     assert named("keep_none()", "random_keep()") is None
 
 
-def test_alone_nothing_is_compared(compared: Compared) -> None:
+def test_alone_nothing_is_compared(compared):
     comparison = compared({"a()": {"cost_usd": [1.0]}})
     assert contrasts(comparison, comparison.rows[0]) == {}
 
 
-def test_more_is_better_where_the_metric_says_so(contrasted: Contrasted) -> None:
+def test_more_is_better_where_the_metric_says_so(contrasted):
     more, less = np.linspace(0.8, 0.9, 12).tolist(), [0.5] * 12
     assert contrasted("forward_need", more, less).better
     assert contrasted("forward_need", less, more).worse
     assert contrasted("amnesia", more, less).worse
 
 
-def test_of_replays_the_largest_is_the_largest_of_the_conversation(compared: Compared) -> None:
+def test_of_replays_the_largest_is_the_largest_of_the_conversation(compared):
     peaks = {"a()": {"prompt_tokens_peak": [5.0, 2.0]}, "b()": {"prompt_tokens_peak": [3.0, 4.0]}}
     rows = [
         replace(row, runs=(*row.runs, replace(row.runs[0], seed=1,
@@ -365,15 +344,13 @@ def test_of_replays_the_largest_is_the_largest_of_the_conversation(compared: Com
 
 
 @pytest.mark.parametrize("count", [10, 40])
-def test_shares_that_are_the_same_in_all_have_no_interval(
-    count: int, contrasted: Contrasted
-) -> None:
+def test_shares_that_are_the_same_in_all_have_no_interval(count, contrasted):
     values = [0.5, 0.75] * (count // 2)
     found = contrasted("recall_20k", values, values)
     assert (found.estimate, found.low, found.high, found.determined) == (0.0, None, None, False)
 
 
-def test_a_difference_of_shares_has_the_interval_of_student(contrasted: Contrasted) -> None:
+def test_a_difference_of_shares_has_the_interval_of_student(contrasted):
     """With 11 degrees of freedom: 2.2010 standard errors to either side."""
     less = np.linspace(0.6, 0.7, 12).tolist()
     found = contrasted("recall_20k", less, [0.8] * 12)

@@ -12,7 +12,6 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from compactlab.reports.analysis import bootstrap
-from compactlab.reports.analysis.comparison import Comparison
 from compactlab.reports.analysis.contrast import contrasts
 from compactlab.reports.analysis.sample import Quotient, mean_of
 from compactlab.reports.analysis.significance import holm, two_sided
@@ -81,12 +80,12 @@ def error(share: float, *runs: int) -> float:
 
 @pytest.mark.parametrize("count", [12, 30])
 @pytest.mark.parametrize("name", ["even costs", "shares"])
-def test_intervals_hold_the_truth(name: str, count: int) -> None:
+def test_intervals_hold_the_truth(name, count):
     assert coverage(name, count, 150) >= CLAIMED - error(CLAIMED, 150)
 
 
 @pytest.mark.slow
-def test_what_was_planted_comes_back(compared: Callable[..., Comparison]) -> None:
+def test_what_was_planted_comes_back(compared):
     draws, runs, count = np.random.default_rng(1), 1_000, 30
     costs, needs = even_costs(draws, runs, count), shares(draws, runs, count)
     held = {"cost_usd": 0, "recall_20k": 0}
@@ -122,7 +121,7 @@ def alike(draws: Generator, runs: int, count: int) -> Floats:
         *(pytest.param(n, 4_000, marks=pytest.mark.slow) for n in (6, 9, 12, 15, 30)),
     ],
 )
-def test_what_is_alike_is_told_apart_in_five_of_a_hundred_at_most(count: int, runs: int) -> None:
+def test_what_is_alike_is_told_apart_in_five_of_a_hundred_at_most(count, runs):
     draws = np.random.default_rng(count)
     pairs = np.concatenate([np.diff(alike(draws, 2, count), axis=0) for _ in range(runs)])
     assert np.mean(two_sided(pairs) <= 0.05) <= 0.05 + error(0.05, runs)
@@ -130,7 +129,7 @@ def test_what_is_alike_is_told_apart_in_five_of_a_hundred_at_most(count: int, ru
 
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [12, 30])
-def test_of_twenty_that_are_alike_none_is_told_apart_19_times_in_20(count: int) -> None:
+def test_of_twenty_that_are_alike_none_is_told_apart_19_times_in_20(count):
     draws, runs, wrong = np.random.default_rng(count), 1_000, 0
     for _ in range(runs):
         reference, *rest = alike(draws, 21, count)
@@ -140,7 +139,7 @@ def test_of_twenty_that_are_alike_none_is_told_apart_19_times_in_20(count: int) 
 
 
 @pytest.mark.slow
-def test_what_is_detectable_is_detected_in_eighty_of_a_hundred() -> None:
+def test_what_is_detectable_is_detected_in_eighty_of_a_hundred():
     draws, runs, count = np.random.default_rng(0), 2_000, 30
     # Student's t with 29 degrees of freedom: 2.0452 and 0.8542.
     least = (2.0452 + 0.8542) / math.sqrt(count)

@@ -2,14 +2,11 @@
 
 import math
 import re
-from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from compactlab.reports.analysis.bootstrap import effective, smallest_share
-from compactlab.reports.analysis.contrast import Contrast
 from compactlab.reports.analysis.significance import conversations_needed, two_sided
 
 # Points by discordance and pairs, as the project's notes on metrics have them.
@@ -21,27 +18,25 @@ TABLE = [
 
 
 @pytest.mark.parametrize(("discordance", "pairs", "points"), TABLE)
-def test_the_table_of_the_notes_comes_back(discordance: float, pairs: int, points: float) -> None:
+def test_the_table_of_the_notes_comes_back(discordance, pairs, points):
     found = smallest_share(pairs, discordance)
     assert found is not None
     assert round(100 * found, 1) == points
 
 
-def test_a_difference_is_never_more_than_all_that_are_discordant() -> None:
+def test_a_difference_is_never_more_than_all_that_are_discordant():
     assert smallest_share(20, 0.1) is None
     assert smallest_share(1_000, 0.0) is None
     assert (smallest_share(40, 0.3) or 1) <= 0.3
 
 
-def test_facts_of_one_conversation_are_worth_less_than_their_number() -> None:
+def test_facts_of_one_conversation_are_worth_less_than_their_number():
     # Ten facts each that resemble each other by a fifth: 1 + 9 / 5.
     assert effective(1_000, 100, 0.2) == pytest.approx(1_000 / 2.8)
     assert effective(100, 100, 0.9) == 100
 
 
-def test_a_mean_of_differences_is_told_by_their_spread(
-    contrasted: Callable[..., Contrast],
-) -> None:
+def test_a_mean_of_differences_is_told_by_their_spread(contrasted):
     differences = np.resize([0.1, -0.1, 0.2], 30)
     found = contrasted("amnesia_need", (0.5 + differences).tolist(), [0.5] * 30)
     spread = np.std(differences, ddof=1) / math.sqrt(30)
@@ -51,9 +46,7 @@ def test_a_mean_of_differences_is_told_by_their_spread(
 
 @pytest.mark.parametrize("number", [10, 12, 30])
 @pytest.mark.parametrize("metric", ["cost_usd", "recall_20k", "tokens_rewritten"])
-def test_it_is_of_the_width_of_the_interval_beside_it(
-    metric: str, number: int, contrasted: Callable[..., Contrast]
-) -> None:
+def test_it_is_of_the_width_of_the_interval_beside_it(metric, number, contrasted):
     """More than half of the width, and less than all of it, whatever the figures are."""
     draws, seen = np.random.default_rng(number), 0
     for _ in range(20):
@@ -66,7 +59,7 @@ def test_it_is_of_the_width_of_the_interval_beside_it(
     assert seen
 
 
-def test_a_ratio_is_told_as_a_share_of_the_reference(contrasted: Callable[..., Contrast]) -> None:
+def test_a_ratio_is_told_as_a_share_of_the_reference(contrasted):
     theirs = np.resize([1.0, 2.0, 4.0], 12)
     ours = theirs * np.resize([0.5, 0.7], 12)
     found = contrasted("cost_usd", ours.tolist(), theirs.tolist())
@@ -78,7 +71,7 @@ def test_a_ratio_is_told_as_a_share_of_the_reference(contrasted: Callable[..., C
     assert dearer.detectable == pytest.approx(found.detectable, rel=1e-6)
 
 
-def test_the_page_tells_how_many_conversations_are_needed(root: Path) -> None:
+def test_the_page_tells_how_many_conversations_are_needed(root):
     page = (root / "docs" / "statistics.md").read_text("utf-8").partition("cannot tell")[2]
     rows = re.findall(r"^\| (\d+)[^|]* \| ([\d.]+) \|.*\| (\d+) \|$", page, re.MULTILINE)
     assert len(rows) == 9
@@ -90,7 +83,7 @@ def test_the_page_tells_how_many_conversations_are_needed(root: Path) -> None:
         assert all(number is not None and number <= conversations for number in needed[1:])
 
 
-def test_of_five_conversations_nothing_can_be_told(contrasted: Callable[..., Contrast]) -> None:
+def test_of_five_conversations_nothing_can_be_told(contrasted):
     ours, theirs = [0.1, 0.2, 0.3, 0.4, 0.5, 0.3], [0.3, 0.1, 0.1, 0.1, 0.1, 0.2]
     assert contrasted("amnesia_need", ours[:5], theirs[:5]).detectable is None
     assert contrasted("amnesia_need", ours, theirs).detectable is not None

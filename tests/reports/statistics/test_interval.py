@@ -1,7 +1,5 @@
 """The interval of a strategy's own figure."""
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 
@@ -13,7 +11,7 @@ from compactlab.reports.analysis.significance import rank_biserial
 VALUES = np.random.default_rng(0).lognormal(0, 0.6, 40).tolist()
 
 
-def test_a_sum_is_a_mean_times_the_conversations() -> None:
+def test_a_sum_is_a_mean_times_the_conversations():
     mean, total = interval_of(VALUES, "mean"), interval_of(VALUES, "sum")
     assert mean.method == total.method == "percentile"
     assert mean.low is not None
@@ -22,26 +20,26 @@ def test_a_sum_is_a_mean_times_the_conversations() -> None:
     assert (total.low, total.high) == pytest.approx((40 * mean.low, 40 * mean.high))
 
 
-def test_the_order_of_values_changes_nothing() -> None:
+def test_the_order_of_values_changes_nothing():
     assert interval_of(VALUES[::-1], "mean") == interval_of(VALUES, "mean")
     assert interval_of([None, *VALUES, float("nan")], "median") == interval_of(VALUES, "median")
 
 
-def test_of_few_values_and_of_the_largest_there_is_none() -> None:
+def test_of_few_values_and_of_the_largest_there_is_none():
     assert interval_of(VALUES[:9], "mean") == Interval()
     assert interval_of(VALUES, "maximum") == Interval()
     assert interval_of([], "sum") == Interval()
     assert interval_of([float("inf"), *VALUES], "mean") == Interval()
 
 
-def test_between_two_of_the_values_lies_the_median() -> None:
+def test_between_two_of_the_values_lies_the_median():
     # Of ten, a coin leaves out one on either side in 2.1 % of throws, and two in 10.9 %.
     assert interval_of([float(n) for n in range(1, 11)], "median") == Interval(2, 9, "order")
     assert interval_of([1.0] * 3 + [float("inf")] * 7, "median") == Interval()
 
 
 @pytest.mark.parametrize("count", [6, 9, 10, 25, 100])
-def test_the_median_lies_outside_in_five_per_cent_at_the_most(count: int) -> None:
+def test_the_median_lies_outside_in_five_per_cent_at_the_most(count):
     low, _ = bootstrap.median_ends(np.arange(1.0, count + 1))
     heads = np.random.default_rng(count).binomial(count, 0.5, 100_000)
 
@@ -56,9 +54,7 @@ def rows(comparison: Comparison) -> dict[str, Row]:
     return {row.spec: row for row in comparison.rows}
 
 
-def test_a_row_has_the_interval_of_how_it_is_put_together(
-    compared: Callable[..., Comparison],
-) -> None:
+def test_a_row_has_the_interval_of_how_it_is_put_together(compared):
     calls = [float(10 + n % 5) for n in range(40)]
     overflows = [float(n % 3) for n in range(40)]
     table = {
@@ -80,9 +76,7 @@ def test_a_row_has_the_interval_of_how_it_is_put_together(
     assert row_interval(row, "prefix_reuse") == Interval()
 
 
-def test_a_pooled_share_has_an_interval_from_ten_conversations_on(
-    compared: Callable[..., Comparison],
-) -> None:
+def test_a_pooled_share_has_an_interval_from_ten_conversations_on(compared):
     def interval(count: int) -> Interval:
         table = {"calls": [10.0] * count, "overflows": [float(n % 3) for n in range(count)]}
         return row_interval(rows(compared({"a()": table}))["a()"], "over_window")
@@ -91,6 +85,6 @@ def test_a_pooled_share_has_an_interval_from_ten_conversations_on(
     assert interval(bootstrap.FEWEST).method
 
 
-def test_ranks_say_who_wins_by_how_much() -> None:
+def test_ranks_say_who_wins_by_how_much():
     ranks = np.array([[1.0, 2, 3], [-1, -2, -3], [3, -1, -2], [0, 0, 0]])
     assert rank_biserial(ranks).tolist() == [1, -1, 0, 0]

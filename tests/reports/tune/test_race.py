@@ -1,7 +1,5 @@
 """Strategies that are alternatives: who is shown to cost more is not looked at finely."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -23,15 +21,15 @@ def dropped(times: dict[str, float], sessions: int = 12) -> dict[str, bool]:
     return {name: name in left for name in times}
 
 
-def test_at_most_the_dearer_half_is_dropped() -> None:
+def test_at_most_the_dearer_half_is_dropped():
     assert dropped({"codex": 1.0, "pi": 2.0, "opencode": 3.0, "claude_code": 4.0}) == {
         "codex": False, "pi": False, "opencode": True, "claude_code": True,
     }  # fmt: skip
 
 
-def test_who_is_not_shown_to_be_dearer_stays() -> None:
+def test_who_is_not_shown_to_be_dearer_stays():
     assert not any(dropped({"codex": 1.0, "pi": 1.0}).values())
 
 
-def test_few_sessions_show_nothing() -> None:
+def test_few_sessions_show_nothing():
     assert not any(dropped({"codex": 1.0, "pi": 2.0}, sessions=6).values())

@@ -1,7 +1,5 @@
 """What people see of a tuning, of sessions whose figures are made up."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Callable
@@ -86,11 +84,11 @@ def labelled() -> TuningResult:
     return found(tuned())
 
 
-def test_a_report_on_labelled_facts(labelled: TuningResult, golden: Check) -> None:
+def test_a_report_on_labelled_facts(labelled, golden):
     golden("tune.txt", terminal.write(report(labelled)))
 
 
-def test_a_report_on_inferred_needs(golden: Check) -> None:
+def test_a_report_on_inferred_needs(golden):
     told = SummaryEffect(spec(85_000), 12, Share(0.4, 0.2, 0.6), Share(0.3, 0.1, 0.5))
     own = SummaryEffect(spec(None), 12, Share(0.1, 0.0, 0.3), Share(0.1, -0.2, 0.4))
     golden("tune-inferred.txt", terminal.write(report(found(
@@ -98,18 +96,16 @@ def test_a_report_on_inferred_needs(golden: Check) -> None:
     ))))  # fmt: skip
 
 
-def test_a_narrow_terminal_says_what_it_leaves_out(
-    labelled: TuningResult, golden: Check, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_narrow_terminal_says_what_it_leaves_out(labelled, golden, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     golden("tune-narrow.txt", terminal.write(report(labelled)))
 
 
-def test_a_report_in_markdown(labelled: TuningResult, golden: Check) -> None:
+def test_a_report_in_markdown(labelled, golden):
     golden("tune.md", markdown.write(report(labelled)))
 
 
-def test_a_limit_that_nobody_keeps_to_leaves_nothing_to_paste() -> None:
+def test_a_limit_that_nobody_keeps_to_leaves_nothing_to_paste():
     text = terminal.write(report(found(tuned(recall=0.99))))
     assert lines_with(text, "99.0%") == snapshot("""\
 No setting keeps to the limit: recall of at least 99.0%, of facts last stated 20,000
@@ -135,9 +131,7 @@ def drawn(costs: list[list[float]], *, inferred: bool) -> Tuned:
 
 @settings(max_examples=60, deadline=None)
 @given(data=st.data(), sessions=st.integers(1, 14), inferred=st.booleans())
-def test_what_is_led_with_follows_from_the_figures(
-    data: st.DataObject, sessions: int, inferred: bool
-) -> None:
+def test_what_is_led_with_follows_from_the_figures(data, sessions, inferred):
     """A setting is named to be set, and pasted, only if sessions without a say show that it saves;
     else the own rule is kept, and nothing is there to paste."""
     shift = data.draw(st.floats(0.5, 1.5))
@@ -156,13 +150,13 @@ def test_what_is_led_with_follows_from_the_figures(
 
 
 @pytest.mark.parametrize("sessions", [2, 12])
-def test_the_first_line_is_what_follows(sessions: int) -> None:
+def test_the_first_line_is_what_follows(sessions):
     lines = terminal.write(report(found(tuned(sessions, inferred=True)))).splitlines()
     first = next(line for line in lines if line.startswith(("Keep ", "Set ")))
     assert first.startswith("Set trigger=85,000" if sessions == 12 else "Keep your setting")
 
 
-def test_a_limit_that_the_own_rule_breaks_is_kept_by_another() -> None:
+def test_a_limit_that_the_own_rule_breaks_is_kept_by_another():
     few = tuned(3, recall=0.8)
     missed = few.choice.missed[[0, 1, 2, 0]]
     broken = replace(few, choice=replace(few.choice, missed=missed))
@@ -170,13 +164,13 @@ def test_a_limit_that_the_own_rule_breaks_is_kept_by_another() -> None:
     assert (broken.advised, broken.candidate) == (1, 1)
 
 
-def test_a_limit_moves_the_choice() -> None:
+def test_a_limit_moves_the_choice():
     assert tuned(recall=0.5).best == 1
     assert tuned(recall=0.9).best == 2
     assert tuned(recall=0.97).best == 3
 
 
-def test_the_safest_within_the_margin_misses_least() -> None:
+def test_the_safest_within_the_margin_misses_least():
     plain = tuned()
     near = replace(
         plain, target=Target(0.8, margin=0.05), choice=replace(plain.choice, margin=0.05)
@@ -186,7 +180,7 @@ def test_the_safest_within_the_margin_misses_least() -> None:
     assert (plain.advised, near.advised) == (1, 2)
 
 
-def test_the_page_has_a_chart_and_nothing_from_elsewhere(labelled: TuningResult) -> None:
+def test_the_page_has_a_chart_and_nothing_from_elsewhere(labelled):
     text = html.write(page(labelled), COLOURS)
     assert text.count("<svg") == 1
     assert "http" not in text.replace("http-equiv", "")
@@ -195,7 +189,7 @@ def test_the_page_has_a_chart_and_nothing_from_elsewhere(labelled: TuningResult)
     assert text.count(condition) > len(TRIGGERS) - 1  # at the paste, and at each of the slider
 
 
-def test_programs_get_all_that_is_said(labelled: TuningResult) -> None:
+def test_programs_get_all_that_is_said(labelled):
     told = json.loads(write_json(report(labelled)))
     (strategy,) = told["strategies"]
     assert strategy["best"] == strategy["advised"] == spec(85_000)
@@ -205,7 +199,7 @@ def test_programs_get_all_that_is_said(labelled: TuningResult) -> None:
     assert {each["within_limit"] for each in strategy["settings"]} == {True, False}
 
 
-def test_a_frame_has_a_row_a_setting(labelled: TuningResult) -> None:
+def test_a_frame_has_a_row_a_setting(labelled):
     frame = labelled.frame()
     assert frame["best"].tolist() == [False, True, False, False]
     assert frame["cost_with_recovery_usd"].idxmin() == 1

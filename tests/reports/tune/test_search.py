@@ -1,7 +1,5 @@
 """Which values are tried: few, and those that matter."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 
@@ -26,7 +24,7 @@ def searched(cost: Cost, low: int, high: int, most: int = 30, margin: float = 0.
 
 
 @given(SIZES, SIZES, st.integers(2, 12))
-def test_a_coarse_row_rises_from_one_end_to_the_other(low: int, high: int, count: int) -> None:
+def test_a_coarse_row_rises_from_one_end_to_the_other(low, high, count):
     assume(low < high)
     row = coarse(low, high, count)
     assert row == sorted(set(row))
@@ -38,9 +36,7 @@ def test_a_coarse_row_rises_from_one_end_to_the_other(low: int, high: int, count
 @given(SIZES, SIZES, st.floats(0, 1), st.floats(0.5, 3), st.floats(0.5, 3))
 @example(20_000, 900_000, 0.0, 1.0, 1.0)
 @example(20_000, 900_000, 1.0, 1.0, 1.0)
-def test_in_one_valley_the_search_is_as_good_as_a_fine_grid(
-    low: int, high: int, at: float, left: float, right: float
-) -> None:
+def test_in_one_valley_the_search_is_as_good_as_a_fine_grid(low, high, at, left, right):
     """A valley whose sides are of any steepness: the grid has 200 values, the search some 15."""
     assume(high > 2 * low)
     bottom = low * (high / low) ** at
@@ -58,7 +54,7 @@ def test_in_one_valley_the_search_is_as_good_as_a_fine_grid(
 
 
 @given(st.dictionaries(SIZES.map(float), st.floats(0, 100), min_size=1, max_size=8))
-def test_what_is_tried_next_is_new_and_beside_the_best(known: dict[float, float]) -> None:
+def test_what_is_tried_next_is_new_and_beside_the_best(known):
     value = next_value(known, 0.0)
     if value is None:
         return
@@ -68,13 +64,13 @@ def test_what_is_tried_next_is_new_and_beside_the_best(known: dict[float, float]
     assert not between
 
 
-def test_a_flat_valley_is_not_looked_at_closely() -> None:
+def test_a_flat_valley_is_not_looked_at_closely():
     flat = {50_000.0: 10.1, 100_000.0: 10.0, 200_000.0: 10.1}
     assert next_value(flat, 0.02) is None
     assert next_value(flat, 0.001) is not None
 
 
-def test_what_is_not_allowed_only_bounds_the_search() -> None:
+def test_what_is_not_allowed_only_bounds_the_search():
     known = {50_000.0: math.inf, 100_000.0: 12.0, 200_000.0: 15.0}
     value = next_value(known, 0.02)
     assert value is not None
@@ -82,7 +78,7 @@ def test_what_is_not_allowed_only_bounds_the_search() -> None:
     assert next_value({50_000.0: math.inf}, 0.02) is None
 
 
-def test_triggers_are_looked_for_above_what_a_session_begins_with() -> None:
+def test_triggers_are_looked_for_above_what_a_session_begins_with():
     low, high = span(40_000, 150_000)
     assert (low, high) == (60_000, 150_000)
     assert span(0, 100_000) == (20_000, 100_000)

@@ -1,7 +1,5 @@
 """What is pasted into a client makes it compact where it should."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from textwrap import fill
@@ -29,13 +27,13 @@ def settings(client: str, trigger: int, model: Model = OPUS) -> dict:
 
 
 @given(st.integers(167_000, 900_000))
-def test_claude_code_compacts_33_000_below_its_window(trigger: int) -> None:
+def test_claude_code_compacts_33_000_below_its_window(trigger):
     window = settings("claude_code", trigger, LARGE)["autoCompactWindow"]
     assert window - 20_000 - 13_000 == trigger
     assert 100_000 <= window <= 1_000_000
 
 
-def test_in_a_window_of_a_million_its_own_rule_is_967_000() -> None:
+def test_in_a_window_of_a_million_its_own_rule_is_967_000():
     """Claude Code's documentation has 967K, too (as dev.to/paul_irolla quotes it)."""
     assert CLIENTS["claude_code"].own(LARGE) == 967_000
     (remark,) = pasted("claude_code", 967_000, LARGE).remarks
@@ -44,7 +42,7 @@ def test_in_a_window_of_a_million_its_own_rule_is_967_000() -> None:
     )
 
 
-def test_what_claude_code_is_told_with_its_window() -> None:
+def test_what_claude_code_is_told_with_its_window():
     told = pasted("claude_code", 400_000, LARGE)
     assert told.lines == ("{", '  "autoCompactWindow": 433000', "}")
     said = "\n".join(fill(each, 90) for each in (*told.remarks, told.condition))
@@ -62,7 +60,7 @@ autoCompactEnabled is true, too, which it is not there by default
 
 
 @given(st.integers(1, 1_000_000), st.sampled_from([OPUS, LARGE]))
-def test_nothing_is_pasted_that_turns_compaction_off(trigger: int, model: Model) -> None:
+def test_nothing_is_pasted_that_turns_compaction_off(trigger, model):
     """Users found that Claude Code 2.1.221 does not compact with a window below 200,000."""
     found = pasted("claude_code", trigger, model)
     told = settings("claude_code", trigger, model) if found.lines else {}
@@ -73,13 +71,13 @@ def test_nothing_is_pasted_that_turns_compaction_off(trigger: int, model: Model)
 
 
 @pytest.mark.parametrize(("trigger", "share"), [(120_000, 67), (60_000, 34)])
-def test_below_that_window_a_share_is_set(trigger: int, share: int) -> None:
+def test_below_that_window_a_share_is_set(trigger, share):
     """67 % of the 180,000 tokens that are left when room for a summary is kept."""
     told = {"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": str(share)}
     assert settings("claude_code", trigger)["env"] == told
 
 
-def test_codex_takes_the_trigger_itself_up_to_nine_tenths() -> None:
+def test_codex_takes_the_trigger_itself_up_to_nine_tenths():
     assert pasted("codex", 120_000).lines == ("model_auto_compact_token_limit = 120000",)
     assert pasted("codex", 190_000).lines == ()
     assert CLIENTS["codex"].own(replace(SOL, client_window=272_000)) == 244_800
@@ -88,27 +86,27 @@ def test_codex_takes_the_trigger_itself_up_to_nine_tenths() -> None:
     assert len(pasted("codex", 180_000).remarks) == 1
 
 
-def test_opencode_declares_a_smaller_window() -> None:
+def test_opencode_declares_a_smaller_window():
     written = settings("opencode", 120_000)
     limit = written["provider"]["anthropic"]["models"]["claude-opus-4-5"]["limit"]
     # As overflow.ts (08f74b9): the context less the longest answer, of at most 32,000.
     assert limit["context"] - min(32_000, limit["output"]) == 120_000
 
 
-def test_opencode_reserves_where_the_prompt_has_a_limit_of_its_own() -> None:
+def test_opencode_reserves_where_the_prompt_has_a_limit_of_its_own():
     written = settings("opencode", 200_000, GPT)
     assert 400_000 - 128_000 - written["compaction"]["reserved"] == 200_000
 
 
 @pytest.mark.parametrize("trigger", [50_000, 120_000, 180_000])
-def test_pi_and_gemini_are_told_what_is_left_and_a_share(trigger: int) -> None:
+def test_pi_and_gemini_are_told_what_is_left_and_a_share(trigger):
     assert 200_000 - settings("pi", trigger)["compaction"]["reserveTokens"] == trigger
     share = settings("gemini_cli", trigger)["model"]["compressionThreshold"]
     assert share * 200_000 == pytest.approx(trigger, rel=0.01)
 
 
 @given(st.integers(1, 979_999), st.sampled_from([OPUS, LARGE, SOL]))
-def test_openclaw_is_told_a_smaller_window(trigger: int, model: Model) -> None:
+def test_openclaw_is_told_a_smaller_window(trigger, model):
     """The reserve is as in 2026.9.6, by its vectors; a whole model is asked for by its check."""
     if trigger >= CLIENTS["openclaw"].own(model):
         assert not pasted("openclaw", trigger, model).lines
@@ -121,7 +119,7 @@ def test_openclaw_is_told_a_smaller_window(trigger: int, model: Model) -> None:
     assert most < model.window
 
 
-def test_what_2026_9_6_has_retired_is_not_pasted() -> None:
+def test_what_2026_9_6_has_retired_is_not_pasted():
     """Its check of a configuration refuses a file with either (asked of the package)."""
     told = pasted("openclaw", 100_000, SOL)
     assert "reserve" not in "".join(told.lines)
@@ -131,7 +129,7 @@ def test_what_2026_9_6_has_retired_is_not_pasted() -> None:
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-def test_every_client_has_a_source_and_can_be_asked_for_its_own_rule(client: str) -> None:
+def test_every_client_has_a_source_and_can_be_asked_for_its_own_rule(client):
     known = CLIENTS[client]
     assert known.source
     assert 0 < known.own(OPUS) <= known.highest(OPUS) <= OPUS.window

@@ -1,9 +1,6 @@
 """Which sessions are replayed, and which have nothing to say."""
 
-from __future__ import annotations
-
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -25,7 +22,7 @@ def names(chosen: tuple[Surveyed, ...]) -> list[str]:
     return [each.source.name for each in chosen]
 
 
-def test_a_log_tells_how_large_its_prompts_were(tmp_path: Path) -> None:
+def test_a_log_tells_how_large_its_prompts_were(tmp_path):
     conversations = read(claude_code(tmp_path / "idle.jsonl", IDLE))
     found = surveyed(Source("idle", list), conversations, built_in())
     assert (found.peak, found.first) == (42_800, 40_000)
@@ -35,25 +32,23 @@ def test_a_log_tells_how_large_its_prompts_were(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("narrowed", "window"), [(None, WINDOW), (50_000, 50_000)])
-def test_the_window_is_that_of_the_model_or_narrowed(
-    tmp_path: Path, narrowed: int | None, window: int
-) -> None:
+def test_the_window_is_that_of_the_model_or_narrowed(tmp_path, narrowed, window):
     conversations = read(claude_code(tmp_path / "calm.jsonl", CALM))
     assert surveyed(Source("calm", list), conversations, built_in(), "", narrowed).window == window
 
 
-def test_what_never_reaches_the_smallest_trigger_is_left_out_and_counted() -> None:
+def test_what_never_reaches_the_smallest_trigger_is_left_out_and_counted():
     every = [session("small", 30_000, 9), session("large", 90_000, 9)]
     some = select(WINDOW, every, 50_000, 10)
     assert names(some.chosen) == ["large"]
     assert (some.quiet, some.shorter) == (1, 0)
 
 
-def test_a_session_that_was_compacted_may_grow_larger_than_its_log_shows() -> None:
+def test_a_session_that_was_compacted_may_grow_larger_than_its_log_shows():
     assert select(WINDOW, [session("cut", 30_000, 9, compacted=True)], 50_000, 10).quiet == 0
 
 
-def test_the_longest_are_picked_in_the_order_given() -> None:
+def test_the_longest_are_picked_in_the_order_given():
     every = [session(each, 90_000, tokens) for each, tokens in zip("abc", (5, 1, 4), strict=True)]
     some = select(WINDOW, every, 0, 2)
     assert names(some.chosen) == ["a", "c"]

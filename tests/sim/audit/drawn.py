@@ -1,7 +1,5 @@
 """Sessions of the made-up client: whatever people and agents do that a log tells of."""
 
-from __future__ import annotations
-
 import msgspec
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """A session's bill with the losses that no rule can know: its mean, and its interval."""
 
-from __future__ import annotations
-
 from math import fsum
 from random import Random
 
@@ -18,7 +16,7 @@ def cost(session: Session) -> float:
     return fsum(input_costs(finding.forecast)[1] for finding in session)
 
 
-def test_without_losses_the_bill_is_that_of_the_rules() -> None:
+def test_without_losses_the_bill_is_that_of_the_rules():
     session = churning(1)
     calm = forecast_bill(
         "calm", session, churn_of("planted", [churning(seed) for seed in range(2, 5)])
@@ -29,7 +27,7 @@ def test_without_losses_the_bill_is_that_of_the_rules() -> None:
     assert calm.recorded == pytest.approx(cost(session))
 
 
-def test_on_the_average_the_bill_is_right_on_other_sessions() -> None:
+def test_on_the_average_the_bill_is_right_on_other_sessions():
     fitted = losses_of("planted", [churning(seed, at_turns=0.25) for seed in range(40)])
     others = [churning(seed, at_turns=0.25) for seed in range(100, 140)]
     bills = [forecast_bill(str(seed), session, fitted) for seed, session in enumerate(others)]
@@ -42,7 +40,7 @@ def test_on_the_average_the_bill_is_right_on_other_sessions() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("differ", [False, True])
-def test_the_interval_holds_nine_of_ten_bills_of_other_sessions(differ: bool) -> None:
+def test_the_interval_holds_nine_of_ten_bills_of_other_sessions(differ):
     """Whether all sessions churn alike, or each has a rate of its own."""
     rng = Random(7)
 
@@ -56,12 +54,12 @@ def test_the_interval_holds_nine_of_ten_bills_of_other_sessions(differ: bool) ->
     assert 0.85 <= held / 120 <= 0.97
 
 
-def test_the_same_session_has_the_same_bill() -> None:
+def test_the_same_session_has_the_same_bill():
     session, churn = churning(1, at_turns=0.3), churn_of("planted", [churning(2, at_turns=0.3)])
     assert forecast_bill("one", session, churn) == forecast_bill("one", session, churn)
 
 
-def test_where_more_is_lost_more_is_expected() -> None:
+def test_where_more_is_lost_more_is_expected():
     session = churning(1)
     bills = [
         forecast_bill("s", session, Churn("planted", Rate(100, lost), Rate(100, 0, lost / 10)))
@@ -75,7 +73,7 @@ def test_where_more_is_lost_more_is_expected() -> None:
     assert highs == sorted(highs)
 
 
-def test_a_session_without_a_price_has_no_bill() -> None:
+def test_a_session_without_a_price_has_no_bill():
     client = Client(system=28_000)
     from tests.sim.audit import client as made
 
@@ -85,14 +83,14 @@ def test_a_session_without_a_price_has_no_bill() -> None:
     assert forecast_bill("free", found(client), Churn("planted")) is None
 
 
-def test_sessions_that_differ_are_told_from_sessions_that_do_not() -> None:
+def test_sessions_that_differ_are_told_from_sessions_that_do_not():
     alike = losses_of("planted", [churning(seed, turns=30, at_turns=0.3) for seed in range(20)])
     two = [churning(seed, turns=30, at_turns=0.6 * (seed % 2)) for seed in range(20)]
     assert alike.spread < 0.1
     assert losses_of("planted", two).spread > 0.5
 
 
-def test_where_sessions_differ_the_interval_is_wider() -> None:
+def test_where_sessions_differ_the_interval_is_wider():
     session = churning(1, turns=20)
     alike, differing = (
         forecast_bill("s", session, Churn("planted", Rate(100, 20), spread=spread))

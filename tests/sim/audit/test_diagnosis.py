@@ -1,8 +1,5 @@
 """What was lost gets the cause that was planted, and what that stands on is said."""
 
-from __future__ import annotations
-
-from fractions import Fraction
 from math import comb
 
 import msgspec
@@ -46,7 +43,7 @@ def usual(**habits: object) -> Client:
     return Client(system=USUAL, **habits)  # type: ignore[arg-type]
 
 
-def test_a_session_that_only_grows_loses_nothing() -> None:
+def test_a_session_that_only_grows_loses_nothing():
     client = usual().turn(4).turn(4)
     assert losses(client) == []
     tail = client.tail
@@ -56,17 +53,17 @@ def test_a_session_that_only_grows_loses_nothing() -> None:
     }
 
 
-def test_what_expired_during_a_pause() -> None:
+def test_what_expired_during_a_pause():
     client = usual().turn().wait(310).turn()
     assert losses(client) == [(3, Charge("ttl_expired", 38_800, "log"))]
 
 
-def test_all_that_is_fresh_after_a_compaction_is_its_doing() -> None:
+def test_all_that_is_fresh_after_a_compaction_is_its_doing():
     client = usual().turn().compact(3_000).turn()
     assert losses(client) == [(3, Charge("compaction", 9_203, "log"))]
 
 
-def test_another_model_has_read_nothing_yet() -> None:
+def test_another_model_has_read_nothing_yet():
     client = usual().turn()
     client.model = "other"
     client.turn(1)
@@ -75,13 +72,13 @@ def test_another_model_has_read_nothing_yet() -> None:
     assert losses(client) == [(3, Charge("model_switch", 39_303, "log"))]
 
 
-def test_a_new_version_of_the_client() -> None:
+def test_a_new_version_of_the_client():
     client = usual().turn()
     client.version = "1.1"
     assert losses(client.turn()) == [(3, Charge("client_upgrade", 38_800, "log"))]
 
 
-def test_other_settings_cost_the_messages() -> None:
+def test_other_settings_cost_the_messages():
     client = usual()
     client.thinking = "low"
     client.turn()
@@ -89,7 +86,7 @@ def test_other_settings_cost_the_messages() -> None:
     assert losses(client.turn(1)) == [(3, Charge("settings_changed", 38_800 - USUAL, "log"))]
 
 
-def test_thinking_that_the_model_drops() -> None:
+def test_thinking_that_the_model_drops():
     client = usual()
     client.model = "forgetful"
     client.turn(thought=3_000).turn()
@@ -97,7 +94,7 @@ def test_thinking_that_the_model_drops() -> None:
     assert (index, charge.cause, charge.ground) == (3, "thinking_strip", "log")
 
 
-def test_a_rewind_and_too_many_blocks() -> None:
+def test_a_rewind_and_too_many_blocks():
     client = usual().turn()
     client.rewind("m3").turn(1)
     assert [(index, c.cause) for index, c in losses(client)] == [(3, "rewind")]
@@ -107,7 +104,7 @@ def test_a_rewind_and_too_many_blocks() -> None:
     assert [(i, c.cause) for i, c in losses(client.ask())] == [(3, "lookback_miss")]
 
 
-def test_what_was_foreseen_is_no_cause_of_a_loss_more_than_twice_as_large() -> None:
+def test_what_was_foreseen_is_no_cause_of_a_loss_more_than_twice_as_large():
     """Too many blocks cost the messages alone; at the same call the front is another one, too."""
     client = usual().turn().say()
     for _ in range(11):
@@ -119,7 +116,7 @@ def test_what_was_foreseen_is_no_cause_of_a_loss_more_than_twice_as_large() -> N
     assert (charge.cause, charge.ground) == ("unexplained", "none")
 
 
-def test_a_prefix_that_is_too_short() -> None:
+def test_a_prefix_that_is_too_short():
     client = Client(system=200, context=100).turn(3, tokens=50)
     assert [(i, c.cause, c.tokens) for i, c in losses(client)] == [
         (1, "below_minimum", 503),
@@ -127,18 +124,18 @@ def test_a_prefix_that_is_too_short() -> None:
     ]
 
 
-def test_a_tiny_prompt_is_on_no_grid() -> None:
+def test_a_tiny_prompt_is_on_no_grid():
     client = Client(system=20, context=10).turn(2, tokens=50)
     assert [(i, c.cause, c.tokens) for i, c in losses(client)] == [(1, "below_minimum", 233)]
 
 
-def test_results_that_were_cleared_without_a_word() -> None:
+def test_results_that_were_cleared_without_a_word():
     client = usual().turn(6, tokens=9_000).clear("m3", "m5").turn()
     [(index, charge)] = losses(client)
     assert (index, charge.cause, charge.ground) == (6, "history_edit", "log")
 
 
-def test_a_grid_leaves_something_out_at_every_call() -> None:
+def test_a_grid_leaves_something_out_at_every_call():
     client = usual(ttl="", tail=0, models={MAIN: model_of(MAIN, OpenaiGrid())}).turn(4)
     assert [(c.cause, c.ground, c.tokens < 128) for _, c in losses(client)] == [
         ("grid", "log", True)
@@ -148,7 +145,7 @@ def test_a_grid_leaves_something_out_at_every_call() -> None:
 # What the log does not tell
 
 
-def test_what_was_read_tells_how_deep_the_client_changed_its_prompt() -> None:
+def test_what_was_read_tells_how_deep_the_client_changed_its_prompt():
     client = usual().turn().churn("messages").turn().turn().churn("front").turn()
     assert losses(client) == [
         (3, Charge("history_edit", 10_800, "read")),
@@ -156,7 +153,7 @@ def test_what_was_read_tells_how_deep_the_client_changed_its_prompt() -> None:
     ]
 
 
-def test_a_change_somewhere_in_front_is_one_of_the_system_prompt() -> None:
+def test_a_change_somewhere_in_front_is_one_of_the_system_prompt():
     """Nothing that this session had stored ends there, so another one has kept it alive."""
     client = Client(system=9_000, context=30_000).turn().churn("messages").turn()
     [(index, charge)] = losses(client)
@@ -180,7 +177,7 @@ def grounds(findings: list[Finding]) -> set[str]:
     return {charge.ground for finding in findings for charge in finding.charges}
 
 
-def test_losses_that_keep_to_new_turns_are_no_chance() -> None:
+def test_losses_that_keep_to_new_turns_are_no_chance():
     findings = found(churning(40, opening=True))
     named = by_pattern(findings)
     assert grounds(findings) == {"log", "none"}
@@ -190,25 +187,25 @@ def test_losses_that_keep_to_new_turns_are_no_chance() -> None:
     ]
 
 
-def test_losses_at_any_time_and_a_few_of_them_stay_unexplained() -> None:
+def test_losses_at_any_time_and_a_few_of_them_stay_unexplained():
     for client in (churning(40, opening=False), churning(8, opening=True)):
         findings = found(client)
         assert by_pattern(findings) == findings
         assert grounds(findings) == {"log", "none"}
 
 
-def test_nothing_has_no_pattern() -> None:
+def test_nothing_has_no_pattern():
     assert by_pattern([]) == []
 
 
 @given(st.integers(0, 40), st.integers(0, 40), st.fractions(0, 1, max_denominator=20))
-def test_chance_is_the_tail_of_the_binomial(hits: int, of: int, share: Fraction) -> None:
+def test_chance_is_the_tail_of_the_binomial(hits, of, share):
     hits = min(hits, of)
     exact = sum(comb(of, k) * share**k * (1 - share) ** (of - k) for k in range(hits, of + 1))
     assert chance(hits, of, float(share)) == pytest.approx(float(exact), abs=1e-12)
 
 
-def test_chance_knows_thousands() -> None:
+def test_chance_knows_thousands():
     assert chance(0, 50_000, 0.2) == pytest.approx(1.0)
     assert chance(50_000, 50_000, 0.2) == 0.0
     assert chance(10_001, 20_000, 0.5) == pytest.approx(0.4972, abs=1e-3)
@@ -238,28 +235,28 @@ def told(client: Client, which: int) -> tuple[str, str, str]:
     return charge.cause, charge.ground, finding.guess
 
 
-def test_the_providers_word_is_the_cause() -> None:
+def test_the_providers_word_is_the_cause():
     client = diagnosed(usual().turn().churn("front").turn(), 3, "system_changed")
     assert told(client, 3) == ("system_changed", "provider", "unexplained")
 
 
-def test_where_it_may_mean_several_causes_the_rules_choose_among_them() -> None:
+def test_where_it_may_mean_several_causes_the_rules_choose_among_them():
     client = diagnosed(usual().turn().compact(3_000).turn(), 3, "messages_changed")
     assert told(client, 3) == ("compaction", "provider", "compaction")
 
 
-def test_where_rules_name_another_one_its_plainest_meaning_stands() -> None:
+def test_where_rules_name_another_one_its_plainest_meaning_stands():
     client = diagnosed(usual().turn().wait(310).turn(), 3, "messages_changed")
     assert told(client, 3) == ("history_edit", "provider", "ttl_expired")
 
 
 @pytest.mark.parametrize("reason", ["unavailable", "previous_message_not_found", "no_such_word"])
-def test_a_word_that_names_no_cause_leaves_ours(reason: str) -> None:
+def test_a_word_that_names_no_cause_leaves_ours(reason):
     client = diagnosed(usual().turn().wait(310).turn(), 3, reason)
     assert told(client, 3) == ("ttl_expired", "log", "ttl_expired")
 
 
-def test_rules_and_provider_are_compared_and_the_rules_have_not_seen_it() -> None:
+def test_rules_and_provider_are_compared_and_the_rules_have_not_seen_it():
     plain = found(usual().turn().wait(310).turn())[3]
     client = diagnosed(usual().turn().wait(310).turn(), 3, "messages_changed")
     pairs = agreement(found(client))

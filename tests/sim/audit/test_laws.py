@@ -1,7 +1,5 @@
 """What holds of every audit, however strange the log."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
@@ -49,9 +47,7 @@ def with_events(client: Client, events: list[Event]) -> Conversation:
 
 
 @given(data=st.data(), client=sessions())
-def test_what_was_read_changes_no_forecast_up_to_that_call(
-    data: st.DataObject, client: Client
-) -> None:
+def test_what_was_read_changes_no_forecast_up_to_that_call(data, client):
     places = counted(client)
     which = data.draw(st.integers(0, len(places) - 1))
     answer = client.events[places[which]]
@@ -72,7 +68,7 @@ def test_what_was_read_changes_no_forecast_up_to_that_call(
 
 
 @given(data=st.data(), client=sessions())
-def test_what_came_later_changes_no_forecast(data: st.DataObject, client: Client) -> None:
+def test_what_came_later_changes_no_forecast(data, client):
     places = counted(client)
     which = data.draw(st.integers(0, len(places) - 1))
     shorter = with_events(client, client.events[: places[which] + 1])
@@ -83,14 +79,14 @@ def test_what_came_later_changes_no_forecast(data: st.DataObject, client: Client
 
 
 @given(sessions())
-def test_recorded_sizes_are_those_that_were_recorded(client: Client) -> None:
+def test_recorded_sizes_are_those_that_were_recorded(client):
     for forecast in forecasts(client.log(), find):
         assert forecast.had == forecast.before
         assert forecast.prompt == forecast.exchange.usage.prompt
 
 
 @given(st.one_of(sessions().map(Client.log), rubbish()))
-def test_every_fresh_token_has_one_cause(conversation: Conversation) -> None:
+def test_every_fresh_token_has_one_cause(conversation):
     for finding in diagnose(forecasts(conversation, find)):
         tokens = [charge.tokens for charge in finding.charges]
         assert (
@@ -104,7 +100,7 @@ def test_every_fresh_token_has_one_cause(conversation: Conversation) -> None:
 
 
 @given(sessions())
-def test_expected_fresh_tokens_have_one_cause_each(client: Client) -> None:
+def test_expected_fresh_tokens_have_one_cause_each(client):
     for forecast in forecasts(client.log(), find):
         # What stands behind the last mark is sent plain, and is looked for nowhere.
         looked_for = forecast.exchange.cached
@@ -113,7 +109,7 @@ def test_expected_fresh_tokens_have_one_cause_each(client: Client) -> None:
 
 
 @given(rubbish())
-def test_no_log_is_too_strange(conversation: Conversation) -> None:
+def test_no_log_is_too_strange(conversation):
     audited = audit(conversation, find)
     if audited is None:
         return

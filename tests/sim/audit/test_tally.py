@@ -1,7 +1,5 @@
 """Totals, errors and rebuilds of a session whose truth is known."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest
@@ -27,13 +25,13 @@ def usual(**habits: object) -> Client:
     return Client(system=USUAL, **habits)  # type: ignore[arg-type]
 
 
-def test_an_error_is_a_share_of_what_was_recorded() -> None:
+def test_an_error_is_a_share_of_what_was_recorded():
     assert Pair(110, 100).error == pytest.approx(0.1)
     assert Pair(1, 0).error is None
     assert Pair(1, 2) + Pair(3, 4) == Pair(4, 6)
 
 
-def test_where_rules_suffice_there_is_no_error() -> None:
+def test_where_rules_suffice_there_is_no_error():
     told = tallied(usual().turn(4).wait(400).turn(4).compact().turn())
     assert told.calls == 11
     for pair in (told.prompt, told.read, told.written, told.cost):
@@ -43,7 +41,7 @@ def test_where_rules_suffice_there_is_no_error() -> None:
     assert told.rebuilds == Rebuilds(recorded=2, follow=2, found=2, invented=0)
 
 
-def test_a_rebuild_that_nobody_could_foresee_is_recorded_and_does_not_follow() -> None:
+def test_a_rebuild_that_nobody_could_foresee_is_recorded_and_does_not_follow():
     told = tallied(usual().turn().churn("front").turn().churn("messages").turn())
     assert told.rebuilds == Rebuilds(recorded=2, follow=0, found=0, invented=0)
     assert told.exact == told.near == pytest.approx(7 / 9)
@@ -51,14 +49,14 @@ def test_a_rebuild_that_nobody_could_foresee_is_recorded_and_does_not_follow() -
     assert told.written.error < 0 < (told.read.error or 0)
 
 
-def test_a_rebuild_that_follows_and_was_not_foreseen_is_missed() -> None:
+def test_a_rebuild_that_follows_and_was_not_foreseen_is_missed():
     client = usual().turn(4)
     client.rewind(client.last).churn("messages")
     told = tallied(client.turn())
     assert told.rebuilds == Rebuilds(recorded=1, follow=1, found=0, invented=0)
 
 
-def test_a_rebuild_that_did_not_happen_is_invented() -> None:
+def test_a_rebuild_that_did_not_happen_is_invented():
     """The log says that five minutes had gone by; other sessions had kept everything warm."""
     client = usual().turn()
     client.now += 200
@@ -68,17 +66,17 @@ def test_a_rebuild_that_did_not_happen_is_invented() -> None:
     assert told.rebuilds == Rebuilds(recorded=0, follow=0, found=0, invented=1)
 
 
-def test_less_than_four_thousand_tokens_are_no_rebuild() -> None:
+def test_less_than_four_thousand_tokens_are_no_rebuild():
     client = Client(system=500, context=600).turn(2).wait(400).turn(1)
     assert found(client)[2].lost == found(client)[2].expected_lost == 3_600
     assert tallied(client).rebuilds == Rebuilds()
 
 
-def test_rebuilds_add_up() -> None:
+def test_rebuilds_add_up():
     assert Rebuilds(1, 2, 3, 4) + Rebuilds(10, 20, 30, 40) == Rebuilds(11, 22, 33, 44)
 
 
-def test_dollars_are_those_of_the_recorded_classes() -> None:
+def test_dollars_are_those_of_the_recorded_classes():
     """Sonnet 4.5: 3 dollars a million, 3.75 for a write of five minutes, 0.30 for a read."""
     expired = found(usual().turn().wait(310).turn())[3]
     cost = (39_300 * 3.75 + 3 * 3.0) / 1e6
@@ -88,13 +86,13 @@ def test_dollars_are_those_of_the_recorded_classes() -> None:
     assert input_costs(warm.forecast) == pytest.approx((cost, cost), abs=1e-5)
 
 
-def test_an_hour_is_dearer() -> None:
+def test_an_hour_is_dearer():
     [first] = found(usual(ttl="1h").turn(1))
     cost = (34_200 * 6 + 3 * 3) / 1e6
     assert input_costs(first.forecast) == pytest.approx((cost, cost))
 
 
-def test_without_a_price_there_are_no_dollars() -> None:
+def test_without_a_price_there_are_no_dollars():
     unpriced = replace(model_of("main"), price="", name="main")
     client = usual(models={"main": unpriced}).turn()
     told = tallied(client)
@@ -102,7 +100,7 @@ def test_without_a_price_there_are_no_dollars() -> None:
     assert told.read.error == 0
 
 
-def test_the_table_of_causes_is_sorted_and_complete() -> None:
+def test_the_table_of_causes_is_sorted_and_complete():
     findings = found(usual().turn().wait(310).turn().churn("front").turn())
     table = causes(findings)
     assert sum(table.values()) == sum(finding.cache_misses for finding in findings)
@@ -110,7 +108,7 @@ def test_the_table_of_causes_is_sorted_and_complete() -> None:
     assert {("ttl_expired", "log"), ("unexplained", "none")} < {*table}
 
 
-def test_the_models_are_looked_up_by_their_recorded_names() -> None:
+def test_the_models_are_looked_up_by_their_recorded_names():
     client = usual(models={"claude-sonnet-4-5-20250929": model_of("main")})
     client.model = "claude-sonnet-4-5-20250929"
     first, *_ = forecasts(client.turn().log())

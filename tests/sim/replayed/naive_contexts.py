@@ -3,8 +3,6 @@
 Good for replays of 50 compactions at most, as more are not looked at.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections import Counter

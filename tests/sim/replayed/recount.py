@@ -4,8 +4,6 @@ Only the states of facts are those of the real thing; all else is found out anew
 of the script and the steps of the trace.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction

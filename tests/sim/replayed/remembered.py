@@ -1,8 +1,6 @@
 """What the figures of memory are tried on: scripts that state, revise, revoke and need facts, and
 strategies that forget, quote, garble and make things up."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import dataclass, field
 from typing import Any, get_args

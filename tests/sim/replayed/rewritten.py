@@ -1,7 +1,5 @@
 """Replays under strategies that do anything at all to a context, for naive recounts."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The figures of a conversation, without any replay."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import msgspec
@@ -22,7 +20,7 @@ def tale(kit: Any) -> Any:
     return story.aborted("x").script(passed_over=(POEM,))
 
 
-def test_it_counts(kit: Any) -> None:
+def test_it_counts(kit):
     figures = anatomy(tale(kit))
     assert (figures.messages, figures.calls, figures.turns, figures.rewinds) == (8, 3, 2, 1)
     assert figures.models == {SONNET: 2, OPUS: 1}
@@ -30,7 +28,7 @@ def test_it_counts(kit: Any) -> None:
     assert (figures.conversation, figures.format) == ("story", "story")
 
 
-def test_tokens_are_told_by_who_spoke_and_by_tool(kit: Any) -> None:
+def test_tokens_are_told_by_who_spoke_and_by_tool(kit):
     figures = anatomy(tale(kit))
     # A call is its arguments and its tool's name.
     assert figures.tokens_by_role == {
@@ -43,7 +41,7 @@ def test_tokens_are_told_by_who_spoke_and_by_tool(kit: Any) -> None:
     assert figures.tokens_by_tool == {"tool": 40}
 
 
-def test_gaps_are_median_ninth_decile_and_longest(kit: Any) -> None:
+def test_gaps_are_median_ninth_decile_and_longest(kit):
     assert anatomy(tale(kit)).gaps == (10.0, 300.0, 300.0)
     story = kit.Story().user("start")
     for seconds in (5, 1, 3, 2, 4, 6, 8, 7, 10, 9):
@@ -51,7 +49,7 @@ def test_gaps_are_median_ninth_decile_and_longest(kit: Any) -> None:
     assert anatomy(story.script()).gaps == (6.0, 10.0, 10.0)
 
 
-def test_without_times_there_are_no_gaps(kit: Any) -> None:
+def test_without_times_there_are_no_gaps(kit):
     untimed = Message("u", "user", (Part("image", "", "opaque", (), size=9),))
     script = type(tale(kit))("x", "story", (untimed, untimed), seed=0)
     figures = anatomy(script)
@@ -60,11 +58,11 @@ def test_without_times_there_are_no_gaps(kit: Any) -> None:
     assert figures.tokens_by_role == {"user": 18}
 
 
-def test_clocks_that_run_back_make_no_gap_below_nothing(kit: Any) -> None:
+def test_clocks_that_run_back_make_no_gap_below_nothing(kit):
     assert anatomy(kit.Story().user("a").answer("b", after=-5.0).script()).gaps == (0.0, 0.0, 0.0)
 
 
-def test_the_bill_is_that_of_the_recorded_usage(kit: Any) -> None:
+def test_the_bill_is_that_of_the_recorded_usage(kit):
     story = kit.Story().user("a").answer("b", model=SONNET, usage=Usage(uncached=1000, output=100))
     story.user("c").answer("d", model=SONNET, usage=Usage(cache_read=1000, cache_write_1h=10))
     figures = anatomy(story.script(seed=-1))
@@ -75,7 +73,7 @@ def test_the_bill_is_that_of_the_recorded_usage(kit: Any) -> None:
     assert not figures.unrecorded
 
 
-def test_the_bill_has_a_part_for_all_that_the_log_bills(kit: Any) -> None:
+def test_the_bill_has_a_part_for_all_that_the_log_bills(kit):
     story = kit.Story().user("a").answer("b", model=SONNET, usage=Usage(uncached=1000, output=9))
     story.compacted("so far", model=SONNET, usage=Usage(cache_read=1000, output=90))
     side = SideRequest("web_search", Call(SONNET), searches=2)
@@ -88,7 +86,7 @@ def test_the_bill_has_a_part_for_all_that_the_log_bills(kit: Any) -> None:
     assert figures.parent == "old"
 
 
-def test_a_bill_is_of_what_has_a_price_and_the_rest_is_counted(kit: Any) -> None:
+def test_a_bill_is_of_what_has_a_price_and_the_rest_is_counted(kit):
     used = Usage(uncached=1000, output=1)
     story = kit.Story().user("a").answer("b", model=SONNET, usage=used)
     story.user("c").answer("d", model="homemade-1", usage=used)
@@ -96,7 +94,7 @@ def test_a_bill_is_of_what_has_a_price_and_the_rest_is_counted(kit: Any) -> None
     assert (figures.spent.total, figures.spent.unpriced) == (pytest.approx(0.003 + 15e-6), 1)
 
 
-def test_without_usage_there_is_no_bill(kit: Any) -> None:
+def test_without_usage_there_is_no_bill(kit):
     bare = anatomy(kit.Story().user("a").answer("b", model=SONNET).script())
     assert (bare.unrecorded, bare.purposes) == (True, {})
     empty = anatomy(kit.Story().script())
@@ -104,6 +102,6 @@ def test_without_usage_there_is_no_bill(kit: Any) -> None:
     assert empty.spent.usage == Usage()
 
 
-def test_it_tells_what_the_prompts_held_besides(kit: Any) -> None:
+def test_it_tells_what_the_prompts_held_besides(kit):
     story = kit.Story().user(kit.prose(10)).answer("b", model="gpt-5", usage=Usage(uncached=5010))
     assert anatomy(story.script(seed=-1)).unseen.system == 5000

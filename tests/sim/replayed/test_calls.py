@@ -1,7 +1,5 @@
 """One call of a replay: what it is billed for, by which lifetime, and what it leaves behind."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -25,7 +23,7 @@ def picture(id: str, time: float) -> Message:
     return Message(id, "user", (Part("image", "", "opaque", (), size=1500),), time)
 
 
-def test_a_call_without_a_lifetime_keeps_that_of_the_calls_before(kit: Any, story: Any) -> None:
+def test_a_call_without_a_lifetime_keeps_that_of_the_calls_before(kit, story):
     story.user(kit.prose(2000)).answer("one")
     story.user(kit.prose(1500)).answer("two", ttl="1h")
     story.user(kit.prose(1500)).answer("three")
@@ -34,14 +32,14 @@ def test_a_call_without_a_lifetime_keeps_that_of_the_calls_before(kit: Any, stor
     assert not any(step.usage.cache_write_5m for step in steps)
 
 
-def test_where_no_call_says_a_lifetime_it_is_the_usual_one(kit: Any, story: Any) -> None:
+def test_where_no_call_says_a_lifetime_it_is_the_usual_one(kit, story):
     script = story.user(kit.prose(2000)).answer("one").script()
     (step,) = kit.replayed(script, kit.keep).steps
     assert step.usage.cache_write_5m > 1900
     assert step.usage.cache_write_1h == 0
 
 
-def test_images_are_new_text_and_no_other_setting(kit: Any, story: Any) -> None:
+def test_images_are_new_text_and_no_other_setting(kit, story):
     story.user(kit.prose(3000)).answer("one")
     for number in (1, 2):
         story.now += 10.0
@@ -53,9 +51,7 @@ def test_images_are_new_text_and_no_other_setting(kit: Any, story: Any) -> None:
 
 
 @pytest.mark.parametrize(("recorded", "expected"), [(700, 700), (0, 2)])
-def test_the_recorded_output_counts_where_it_is_larger(
-    kit: Any, story: Any, recorded: int, expected: int
-) -> None:
+def test_the_recorded_output_counts_where_it_is_larger(kit, story, recorded, expected):
     """The model has thought, and the log does not show what."""
     model = "claude-sonnet-4-5"
     usage = Usage(uncached=50, output=recorded)
@@ -65,9 +61,7 @@ def test_the_recorded_output_counts_where_it_is_larger(
     assert as_logged.usage.output == own.usage.output == expected
 
 
-def test_a_whole_recorded_answer_is_billed_as_recorded_however_the_prompt_grew(
-    kit: Any, story: Any
-) -> None:
+def test_a_whole_recorded_answer_is_billed_as_recorded_however_the_prompt_grew(kit, story):
     """What a client adds behind an answer, and does not log, was not written by the model."""
     model = "claude-sonnet-4-5"
     story.user("hi").answer("well done", usage=Usage(uncached=50, output=700), model=model)
@@ -77,7 +71,7 @@ def test_a_whole_recorded_answer_is_billed_as_recorded_however_the_prompt_grew(
     assert first.usage.output == 700
 
 
-def test_a_call_that_the_loop_adds_has_no_recorded_output(kit: Any, story: Any) -> None:
+def test_a_call_that_the_loop_adds_has_no_recorded_output(kit, story):
     code = Fact("code", "tool_detail", "door code", "k3-99471", (Source("r1", 0),), handle="r1")
     usage = Usage(uncached=50, output=900)
     logged = {"usage": usage, "model": "claude-sonnet-4-5"}
@@ -91,7 +85,7 @@ def test_a_call_that_the_loop_adds_has_no_recorded_output(kit: Any, story: Any) 
     assert 0 < steps[2].usage.output < 100
 
 
-def test_what_an_extra_turn_says_is_created_at_the_call_after_it(kit: Any) -> None:
+def test_what_an_extra_turn_says_is_created_at_the_call_after_it(kit):
     def turn(view: Any, host: Any) -> Any:
         return host.run_turn(view, TurnRequest("write it down")) if len(host.log) == 3 else view
 
@@ -105,7 +99,7 @@ def test_what_an_extra_turn_says_is_created_at_the_call_after_it(kit: Any) -> No
     assert [len(step.outside.notes) for step in trace.steps] == [0, 1, 0]
 
 
-def test_every_third_request_finds_nothing_where_each_third_is_lost() -> None:
+def test_every_third_request_finds_nothing_where_each_third_is_lost():
     model = replace(model_under(Anthropic()), degradation=Degradation(lose_every=3))
     meter, view, reads = Meter(), View((text("", size=5000),)), []
     for number in range(9):

@@ -1,7 +1,5 @@
 """What a replay leaves behind: nothing that only a search for circles would find."""
 
-from __future__ import annotations
-
 import gc
 from functools import cache
 
@@ -38,7 +36,7 @@ def _alone() -> None:
 
 
 @pytest.mark.parametrize("spec", ["keep_all", "auto_compact", "openclaw", "oracle", "random_keep"])
-def test_memory_is_free_again_when_a_replay_is_over(spec: str) -> None:
+def test_memory_is_free_again_when_a_replay_is_over(spec):
     """Workers of a sweep look for circles seldom, and would hold every session meanwhile."""
     replayed(spec)  # what is made once and stays has been made
     gc.collect()

@@ -1,7 +1,5 @@
 """A script and its name: what it counts, and what its digest notices."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -26,7 +24,7 @@ def tale(kit: Any) -> Any:
     return story.rewind("a2").compacted("so far").user("3").answer("3").script()
 
 
-def test_it_counts_what_is_in_it(kit: Any) -> None:
+def test_it_counts_what_is_in_it(kit):
     script = tale(kit)
     assert kit.ids_of(script.messages) == "u1 a1 r1 a2 m1 u2 x1 u3 a3"
     assert kit.ids_of(script.calls) == "a1 a2 a3"
@@ -34,19 +32,19 @@ def test_it_counts_what_is_in_it(kit: Any) -> None:
     assert len(list(script.compactions)) == 1
 
 
-def test_what_has_no_seed_was_recorded(kit: Any) -> None:
+def test_what_has_no_seed_was_recorded(kit):
     assert not tale(kit).recorded
     assert replace(tale(kit), seed=-1).recorded
 
 
-def test_the_digest_is_sixteen_hex_digits_and_always_the_same(kit: Any) -> None:
+def test_the_digest_is_sixteen_hex_digits_and_always_the_same(kit):
     digest = tale(kit).digest
     assert digest == tale(kit).digest
     assert len(digest) == 16
     assert int(digest, 16) >= 0
 
 
-def test_what_no_replay_sees_does_not_change_the_digest(kit: Any) -> None:
+def test_what_no_replay_sees_does_not_change_the_digest(kit):
     script = tale(kit)
     other = replace(
         script,
@@ -89,15 +87,15 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
-def test_what_a_replay_can_see_changes_the_digest(change: Any, kit: Any) -> None:
+def test_what_a_replay_can_see_changes_the_digest(change, kit):
     assert change(tale(kit)).digest != tale(kit).digest
 
 
-def test_all_these_changes_have_digests_of_their_own(kit: Any) -> None:
+def test_all_these_changes_have_digests_of_their_own(kit):
     assert len({change(tale(kit)).digest for change in CHANGES.values()}) == len(CHANGES)
 
 
-def test_an_empty_script_is_one_too(kit: Any) -> None:
+def test_an_empty_script_is_one_too(kit):
     empty = kit.Story().script()
     assert (empty.messages, empty.calls, empty.turns) == ((), (), 0)
     assert len(empty.digest) == 16

@@ -1,7 +1,5 @@
 """An extra turn of the agent: what is said in it, where it stands, and what its calls cost."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -64,7 +62,7 @@ def turning(kit: Any, seen: list[str], phase: Phase = Phase.BEFORE_TURN, **more:
     return kit.act(turn, phases=[phase])
 
 
-def test_it_comes_before_what_the_user_has_just_said(kit: Any) -> None:
+def test_it_comes_before_what_the_user_has_just_said(kit):
     seen: list[str] = []
     trace = kit.replayed(chat(kit), turning(kit, seen), summarizer=Scribe())
     assert seen == [f"u1 a1 m1 {BORN} u2"]
@@ -72,14 +70,14 @@ def test_it_comes_before_what_the_user_has_just_said(kit: Any) -> None:
     assert [kit.ids_of(step.log) for step in trace.steps][1:] == [*seen, f"{seen[0]} a2 u3"]
 
 
-def test_it_takes_nothing_from_the_prompt_so_it_is_no_rewrite(kit: Any) -> None:
+def test_it_takes_nothing_from_the_prompt_so_it_is_no_rewrite(kit):
     trace = kit.replayed(chat(kit), turning(kit, []), summarizer=Scribe())
     assert not any(step.rewrite or step.compaction for step in trace.steps)
     assert trace.steps[1].usage.cache_read == trace.steps[1].side[-1].usage.prompt
     assert set(trace.steps[1].causes) == {"append"}
 
 
-def test_after_a_turn_it_comes_last(kit: Any, story: Any) -> None:
+def test_after_a_turn_it_comes_last(kit, story):
     seen: list[str] = []
     script = story.user("1").answer("1").user("2").answer("2").user("3").answer("3").script()
     trace = kit.replayed(script, turning(kit, seen, Phase.AFTER_TURN), summarizer=Scribe())
@@ -87,20 +85,20 @@ def test_after_a_turn_it_comes_last(kit: Any, story: Any) -> None:
     assert kit.prompts_of(trace)[-1] == f"{seen[0]} u3"
 
 
-def test_within_a_turn_it_comes_after_the_result(kit: Any, story: Any) -> None:
+def test_within_a_turn_it_comes_after_the_result(kit, story):
     seen: list[str] = []
     script = story.user("1").acts().result("it").answer("1").script()
     kit.replayed(script, turning(kit, seen, Phase.BEFORE_CALL), summarizer=Scribe())
     assert seen == [f"u1 a1 r1 {BORN}"]
 
 
-def test_the_agent_sees_what_stands_before_it_and_no_more(kit: Any) -> None:
+def test_the_agent_sees_what_stands_before_it_and_no_more(kit):
     scribe = Scribe()
     kit.replayed(chat(kit), turning(kit, []), summarizer=Remembering(scribe))
     assert scribe.saw == ["u1 a1 m1"]
 
 
-def test_a_message_that_another_strategy_has_changed_still_comes_after_it(kit: Any) -> None:
+def test_a_message_that_another_strategy_has_changed_still_comes_after_it(kit):
     def glue(view: Any, host: Any) -> Any:
         last = view.messages[-1]
         glued = Message(last.id, last.role, (*last.parts, Part("text", "!", "synthetic", ())))
@@ -111,7 +109,7 @@ def test_a_message_that_another_strategy_has_changed_still_comes_after_it(kit: A
     assert kit.prompts_of(trace)[1] == f"u1 a1 m1 {BORN} u2"
 
 
-def test_what_is_said_in_it_is_whole_and_starts_no_turn(kit: Any) -> None:
+def test_what_is_said_in_it_is_whole_and_starts_no_turn(kit):
     trace = kit.replayed(chat(kit), turning(kit, []), summarizer=Scribe())
     told, wrote, written, said = trace.steps[1].log[3:7]
     roles = [message.role for message in (told, wrote, written, said)]
@@ -122,7 +120,7 @@ def test_what_is_said_in_it_is_whole_and_starts_no_turn(kit: Any) -> None:
     assert {m.time for m in (told, wrote, written, said)} == {trace.steps[1].time}
 
 
-def test_only_its_notes_stand_for_something_that_was_said(kit: Any) -> None:
+def test_only_its_notes_stand_for_something_that_was_said(kit):
     trace = kit.replayed(chat(kit), turning(kit, []), summarizer=Scribe())
     told, wrote, written, said = (message.parts[0] for message in trace.steps[1].log[3:7])
     assert {part.kind for part in (told, written, said)} == {"synthetic"}
@@ -130,7 +128,7 @@ def test_only_its_notes_stand_for_something_that_was_said(kit: Any) -> None:
     assert json.loads(wrote.text)["content"] == '- decision: use "tabs"'
 
 
-def test_its_notes_are_remembered_with_their_time(kit: Any) -> None:
+def test_its_notes_are_remembered_with_their_time(kit):
     witness = kit.Witness(lambda view, host: list(host.memory))
     trace = kit.replayed(
         chat(kit), Pipeline((turning(kit, []), witness.strategy)), summarizer=Scribe()
@@ -139,7 +137,7 @@ def test_its_notes_are_remembered_with_their_time(kit: Any) -> None:
     assert (note.topic, note.time) == ("decision", trace.steps[1].time)
 
 
-def test_each_call_of_the_agent_is_billed(kit: Any) -> None:
+def test_each_call_of_the_agent_is_billed(kit):
     trace = kit.replayed(chat(kit), turning(kit, [], purpose="flush"), summarizer=Scribe())
     one, two = trace.steps[1].side
     assert (one.purpose, two.purpose) == ("flush", "flush")
@@ -152,13 +150,13 @@ def test_each_call_of_the_agent_is_billed(kit: Any) -> None:
     assert trace.steps[1].usage.cache_read >= one.usage.cache_read
 
 
-def test_an_agent_with_nothing_to_write_makes_one_call(kit: Any) -> None:
+def test_an_agent_with_nothing_to_write_makes_one_call(kit):
     trace = kit.replayed(chat(kit), turning(kit, []), summarizer=Scribe(notes=0))
     assert len(trace.steps[1].side) == 1
     assert kit.prompts_of(trace)[1] == f"u1 a1 m1 {SILENT} u2"
 
 
-def test_a_changed_system_prompt_is_read_from_no_cache(kit: Any) -> None:
+def test_a_changed_system_prompt_is_read_from_no_cache(kit):
     system = (Part("text", kit.prose(1500, "rule"), "opaque", ()),)
     script = kit.Story().user(kit.prose(2000)).answer("ok").user("go").answer("ok")
     flush = turning(kit, [], system="flush now")
@@ -174,9 +172,7 @@ def test_a_changed_system_prompt_is_read_from_no_cache(kit: Any) -> None:
 
 
 @pytest.mark.parametrize(("model", "pause"), [("gpt-5@none", 10.0), ("gpt-5@anthropic", 400.0)])
-def test_where_nothing_is_stored_or_any_more_no_change_is_to_blame(
-    model: str, pause: float, kit: Any, story: Any
-) -> None:
+def test_where_nothing_is_stored_or_any_more_no_change_is_to_blame(model, pause, kit, story):
     story.user(kit.prose(2000)).answer("ok").user("go", after=pause).answer("ok")
     flush = turning(kit, [], system="flush now")
     trace = kit.replayed(story.script(), flush, summarizer=Scribe(), model=model)
@@ -184,14 +180,14 @@ def test_where_nothing_is_stored_or_any_more_no_change_is_to_blame(
     assert one.causes == {"extra_turn": one.usage.prompt}
 
 
-def test_what_the_provider_reported_last_is_its_last_call(kit: Any) -> None:
+def test_what_the_provider_reported_last_is_its_last_call(kit):
     witness = kit.Witness(lambda view, host: host.reported)
     both = Pipeline((turning(kit, []), witness.strategy))
     trace = kit.replayed(chat(kit), both, summarizer=Scribe())
     assert witness.seen[1] == trace.steps[1].side[-1].usage
 
 
-def test_what_a_user_hears_of_it_is_counted(kit: Any) -> None:
+def test_what_a_user_hears_of_it_is_counted(kit):
     quiet = turning(kit, [], heard=lambda text: "")
     loud = turning(kit, [])
     for strategy, heard in ((quiet, [0, 0]), (loud, [0, 1])):
@@ -199,23 +195,23 @@ def test_what_a_user_hears_of_it_is_counted(kit: Any) -> None:
         assert [call.heard for call in trace.steps[1].side] == heard
 
 
-def test_a_summariser_that_says_nothing_about_it_is_silent(kit: Any) -> None:
+def test_a_summariser_that_says_nothing_about_it_is_silent(kit):
     trace = kit.replayed(chat(kit), turning(kit, [], silent="HUSH"), summarizer=kit.Echo())
     assert trace.steps[1].log[4].text == "HUSH"
 
 
-def test_without_a_summariser_nobody_writes(kit: Any) -> None:
+def test_without_a_summariser_nobody_writes(kit):
     with pytest.raises(ModelError, match="name a summariser"):
         kit.replayed(chat(kit), turning(kit, []))
 
 
-def test_extra_turns_of_two_branches_have_ids_of_their_own(kit: Any, story: Any) -> None:
+def test_extra_turns_of_two_branches_have_ids_of_their_own(kit, story):
     script = story.user("1").answer("1").user("2").answer("2").rewind("a1").user("3").answer("3")
     last = kit.replayed(script.script(), turning(kit, []), summarizer=Scribe()).steps[-1]
     assert kit.ids_of(last.log) == f"u1 a1 {BORN.replace('born-1', 'born-2')} u3"
 
 
-def test_going_back_to_what_came_after_it_goes_back_to_before_it(kit: Any, story: Any) -> None:
+def test_going_back_to_what_came_after_it_goes_back_to_before_it(kit, story):
     """The user's message was said before the turn was run; said again, it is run again."""
     script = story.user("1").answer("1").user("2").answer("2").rewind("u2").answer("3").script()
     scribe = Scribe()
@@ -224,7 +220,7 @@ def test_going_back_to_what_came_after_it_goes_back_to_before_it(kit: Any, story
     assert kit.prompts_of(trace)[-1] == f"u1 a1 {BORN.replace('born-1', 'born-2')} u2"
 
 
-def test_it_says_how_often_the_session_had_been_compacted(kit: Any) -> None:
+def test_it_says_how_often_the_session_had_been_compacted(kit):
     cut = kit.act(
         lambda view, host: view.with_messages(view.messages[-1:]) if len(host.log) == 9 else view,
         phases=[Phase.AFTER_TURN],
@@ -237,7 +233,7 @@ def test_it_says_how_often_the_session_had_been_compacted(kit: Any) -> None:
     assert [call.cycle for step in trace.steps for call in step.side] == [0, 0, 1]
 
 
-def test_reminders_are_billed_with_every_request_for_a_summary(kit: Any) -> None:
+def test_reminders_are_billed_with_every_request_for_a_summary(kit):
     def summed(reminders: list[str]) -> int:
         def ask(view: Any, host: Any) -> Any:
             host.reminders[:] = reminders
@@ -252,7 +248,7 @@ def test_reminders_are_billed_with_every_request_for_a_summary(kit: Any) -> None
     assert summed(["remember the memory"]) == summed([]) + 4
 
 
-def test_of_a_detached_turn_only_the_notes_and_the_bill_last(kit: Any) -> None:
+def test_of_a_detached_turn_only_the_notes_and_the_bill_last(kit):
     seen: list[str] = []
     trace = kit.replayed(chat(kit), turning(kit, seen, detached=True), summarizer=Scribe())
     plain = kit.replayed(chat(kit), KeepAll(), summarizer=Scribe())
@@ -264,7 +260,7 @@ def test_of_a_detached_turn_only_the_notes_and_the_bill_last(kit: Any) -> None:
     assert [note.text for note in step.outside.notes] == ['use "tabs"']
 
 
-def test_the_next_decision_does_not_see_what_a_detached_turn_used(kit: Any) -> None:
+def test_the_next_decision_does_not_see_what_a_detached_turn_used(kit):
     reported: list[Any] = []
 
     def turn(view: Any, host: Any) -> Any:
@@ -277,7 +273,7 @@ def test_the_next_decision_does_not_see_what_a_detached_turn_used(kit: Any) -> N
     assert reported == [trace.steps[0].usage]
 
 
-def test_another_model_takes_a_turn_and_writes_a_summary(kit: Any) -> None:
+def test_another_model_takes_a_turn_and_writes_a_summary(kit):
     def ask(view: Any, host: Any) -> Any:
         if len(host.log) == 4:
             host.run_turn(view, TurnRequest("write", detached=True, model="gpt-5"))

@@ -1,7 +1,5 @@
 """Filling a store: what is there is not run again, and what has changed is noticed."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -89,7 +87,7 @@ def field(tmp_path: Path, kit: Any) -> Field:
     return Field(tmp_path, kit)
 
 
-def test_what_is_there_is_not_run_again(field: Field) -> None:
+def test_what_is_there_is_not_run_again(field):
     assert field.filled("keep_all", "Mine") == 6
     before = files(field.store.folder)
     assert field.results.runs == field.planned("keep_all", "Mine").run().runs
@@ -98,7 +96,7 @@ def test_what_is_there_is_not_run_again(field: Field) -> None:
     assert field.planned("keep_all", "Mine").missing(field.store) == []
 
 
-def test_another_strategy_costs_no_more_than_itself(field: Field) -> None:
+def test_another_strategy_costs_no_more_than_itself(field):
     assert field.filled("keep_all") == 3
     assert field.filled("Mine", "keep_all") == 3
     assert field.shown() == [
@@ -114,7 +112,7 @@ def test_another_strategy_costs_no_more_than_itself(field: Field) -> None:
     assert len(field.results.runs) == 6
 
 
-def test_another_seed_costs_no_more_than_itself(field: Field) -> None:
+def test_another_seed_costs_no_more_than_itself(field):
     assert field.filled("keep_all") == 3
     assert field.filled("keep_all", seeds=3) == 6
     assert field.shown() == [(talk, "keep_all", seed) for talk in "abc" for seed in range(3)]
@@ -122,14 +120,14 @@ def test_another_seed_costs_no_more_than_itself(field: Field) -> None:
     assert len(field.shown()) == 6
 
 
-def test_another_conversation_costs_no_more_than_itself(field: Field) -> None:
+def test_another_conversation_costs_no_more_than_itself(field):
     field.filled("keep_all", "Mine")
     field.talk("ab", turns=1)
     assert field.filled("keep_all", "Mine") == 2
     assert [talk for talk, *_ in field.shown()] == [*"aa", "ab", "ab", *"bbcc"]
 
 
-def test_a_changed_conversation_is_run_again_and_no_other(field: Field) -> None:
+def test_a_changed_conversation_is_run_again_and_no_other(field):
     field.filled("keep_all", "Mine")
     field.talk("b", turns=5)
     assert field.filled("keep_all", "Mine") == 2
@@ -139,7 +137,7 @@ def test_a_changed_conversation_is_run_again_and_no_other(field: Field) -> None:
     assert [len(run.calls) for run in field.results.runs] == [3] * 6
 
 
-def test_a_changed_strategy_is_run_again_and_no_other(field: Field) -> None:
+def test_a_changed_strategy_is_run_again_and_no_other(field):
     field.filled("keep_all", "Mine")
     before = {run.strategy: run.metrics for run in field.results.runs}
     field.own(keep=1)
@@ -154,7 +152,7 @@ def test_a_changed_strategy_is_run_again_and_no_other(field: Field) -> None:
     [{"window": 4_000}, {"metrics": ("calls", "cost_usd")}, {"tables": ("calls", "facts")}],
     ids=lambda other: next(iter(other)),
 )  # fmt: skip
-def test_another_setting_is_another_experiment(other: dict[str, Any], field: Field) -> None:
+def test_another_setting_is_another_experiment(other, field):
     field.filled("keep_all")
     assert field.filled("keep_all", **other) == 3
     assert len(field.shown()) == 3
@@ -181,7 +179,7 @@ def files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.usefixtures("small")
 @pytest.mark.parametrize("after", [1, 2])
-def test_whoever_goes_on_makes_the_same_files(after: int, field: Field, tmp_path: Path) -> None:
+def test_whoever_goes_on_makes_the_same_files(after, field, tmp_path):
     """Stopped behind any shard: not a byte is another in the end."""
     planned = field.planned("keep_all", "Mine")
     planned.run_into(Store(tmp_path / "undisturbed"), ALONE)
@@ -202,7 +200,7 @@ def test_whoever_goes_on_makes_the_same_files(after: int, field: Field, tmp_path
 
 
 @pytest.mark.usefixtures("small")
-def test_the_rows_are_in_the_experiments_order_whatever_was_done_first(field: Field) -> None:
+def test_the_rows_are_in_the_experiments_order_whatever_was_done_first(field):
     specs = ("sliding_window(keep=1)", "Mine", "keep_all", "keep_none")
     field.filled(*specs[::-2])
     planned = field.planned(*specs, seeds=2)
@@ -228,7 +226,7 @@ def once_broken(script: Any, mark: Path) -> Iterator[Any]:
         raise InputError("not JSON", "log.jsonl", 3)
 
 
-def test_what_failed_is_not_run_again_by_itself(field: Field, kit: Any, tmp_path: Path) -> None:
+def test_what_failed_is_not_run_again_by_itself(field, kit, tmp_path):
     """But when its shards are dropped, as --retry does."""
     script = kit.Story().user("hi").answer("ho").script(id="log")
     source = Source(
@@ -246,7 +244,7 @@ def test_what_failed_is_not_run_again_by_itself(field: Field, kit: Any, tmp_path
     assert [run.status for run in field.results.runs] == ["ok"]
 
 
-def test_whoever_wants_it_fast_stops_at_the_first_that_fails(field: Field) -> None:
+def test_whoever_wants_it_fast_stops_at_the_first_that_fails(field):
     (field.folder / "own.py").write_text(
         OWN.format(keep=2).replace("return view.with", "raise ValueError('oh') or view.with")
     )
@@ -258,7 +256,7 @@ def test_whoever_wants_it_fast_stops_at_the_first_that_fails(field: Field) -> No
     assert [run.status for run in field.results.runs] == ["ok", "failed"] * 3
 
 
-def test_a_shard_that_has_lost_a_file_is_made_again_in_other_pieces_too(field: Field) -> None:
+def test_a_shard_that_has_lost_a_file_is_made_again_in_other_pieces_too(field):
     planned = field.planned("keep_all", "Mine")
     planned.run_into(field.store, ALONE)
     before = field.shown()
@@ -269,14 +267,14 @@ def test_a_shard_that_has_lost_a_file_is_made_again_in_other_pieces_too(field: F
     assert all(len(run.calls) == 3 for run in field.results.runs)
 
 
-def test_only_what_is_told_is_run(field: Field) -> None:
+def test_only_what_is_told_is_run(field):
     planned = field.planned("keep_all", "Mine")
     (shard,) = planned.missing(field.store)
     planned.run_into(field.store, ALONE, todo=shard.apart()[2:4])
     assert field.shown() == [("b", "keep_all", 0), ("b", "mine", 0)]
 
 
-def test_the_manifest_is_of_the_last_experiment(field: Field) -> None:
+def test_the_manifest_is_of_the_last_experiment(field):
     field.filled("Mine", window=4_000)
     field.filled("keep_all", "Mine")
     planned = field.planned("keep_all", "Mine")
@@ -292,7 +290,7 @@ def test_the_manifest_is_of_the_last_experiment(field: Field) -> None:
 
 
 @pytest.mark.parametrize("kept", ["whole", "damaged", "of something else"])
-def test_what_was_counted_once_changes_nothing(kept: str, field: Field) -> None:
+def test_what_was_counted_once_changes_nothing(kept, field):
     """Counts are recalled for another strategy; whatever became of them, figures are the same."""
     field.filled("keep_all")
     counter = field.planned("keep_all").setting.counter
@@ -309,7 +307,7 @@ def test_what_was_counted_once_changes_nothing(kept: str, field: Field) -> None:
 # ------------------------------------------------------------------------------- what was used
 
 
-def test_what_runs_have_used_does_not_depend_on_how_they_were_run(field: Field) -> None:
+def test_what_runs_have_used_does_not_depend_on_how_they_were_run(field):
     """Neither on the order, nor on pieces, nor on workers, nor on where it is kept."""
     planned = field.planned("keep_all", "Mine")
     alone = planned.run()
@@ -331,7 +329,7 @@ def test_what_runs_have_used_does_not_depend_on_how_they_were_run(field: Field) 
     assert Results.load(field.folder / "merged").manifest["used"] == used
 
 
-def test_what_runs_have_used_outlives_an_interruption(field: Field) -> None:
+def test_what_runs_have_used_outlives_an_interruption(field):
     planned = field.planned("keep_all", "Mine")
 
     def stop(done: Done) -> None:
@@ -344,7 +342,7 @@ def test_what_runs_have_used_outlives_an_interruption(field: Field) -> None:
     assert field.results.manifest["used"] == planned.run().manifest["used"]
 
 
-def test_what_runs_have_used_is_known_again_under_their_setting(field: Field) -> None:
+def test_what_runs_have_used_is_known_again_under_their_setting(field):
     field.filled("keep_all")
     before = field.results.manifest
     field.filled("keep_all", window=4_000)
@@ -354,7 +352,7 @@ def test_what_runs_have_used_is_known_again_under_their_setting(field: Field) ->
     assert field.results.manifest["used"] == before["used"]
 
 
-def test_a_run_under_several_windows_is_the_runs_under_each(field: Field) -> None:
+def test_a_run_under_several_windows_is_the_runs_under_each(field):
     field.filled("keep_all", "Mine", windows=(4_000, 9_000))
     swept = field.results
     assert swept.manifest["window"] == [4_000, 9_000]
@@ -364,7 +362,7 @@ def test_a_run_under_several_windows_is_the_runs_under_each(field: Field) -> Non
         assert [run for run in swept.runs if run.window == window] == alone.runs
 
 
-def test_a_window_that_is_there_is_not_run_again_in_several(field: Field) -> None:
+def test_a_window_that_is_there_is_not_run_again_in_several(field):
     field.filled("keep_all", window=4_000)
     assert field.filled("keep_all", windows=(4_000, 9_000)) == 3
     used = field.results.manifest["used"]
@@ -376,7 +374,7 @@ def test_a_window_that_is_there_is_not_run_again_in_several(field: Field) -> Non
     assert used == field.planned("keep_all", window=9_000).run().manifest["used"]
 
 
-def test_stores_of_different_windows_merge_into_one_of_several(field: Field) -> None:
+def test_stores_of_different_windows_merge_into_one_of_several(field):
     stores = [Store(field.folder / f"{window}") for window in (9_000, 4_000)]
     for store, window in zip(stores, (9_000, 4_000), strict=True):
         field.planned("keep_all", window=window).run_into(store, ALONE)
@@ -390,7 +388,7 @@ def test_stores_of_different_windows_merge_into_one_of_several(field: Field) -> 
         merge([stores[1], own], Store(field.folder / "both"))
 
 
-def test_a_damaged_note_of_what_was_used_is_passed_over(field: Field) -> None:
+def test_a_damaged_note_of_what_was_used_is_passed_over(field):
     field.filled("keep_all")
     for file in (field.store.folder / ".counts").glob(f"*.{field.planned('Mine').setting.key}"):
         file.write_bytes(b"{")
@@ -410,9 +408,7 @@ class Deadly:
             yield shard, DIED if len(shard.cells) > 1 else work(shard)
 
 
-def test_a_shard_that_was_taken_apart_is_stored_as_if_it_had_not_been(
-    field: Field, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_shard_that_was_taken_apart_is_stored_as_if_it_had_not_been(field, monkeypatch):
     field.filled("keep_all", "Mine", seeds=2)
     whole = files(field.store.folder)
     field.store.clear()

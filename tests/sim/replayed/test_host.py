@@ -1,7 +1,5 @@
 """The door of a strategy: what it tells, what it hides, and its random numbers."""
 
-from __future__ import annotations
-
 import random
 from typing import Any
 
@@ -26,7 +24,7 @@ def draws(
     return drawn
 
 
-def test_the_same_names_give_the_same_draws_at_every_ask(kit: Any) -> None:
+def test_the_same_names_give_the_same_draws_at_every_ask(kit):
     first, second = draws(kit)
     assert first == second
     assert draws(kit) == [first, second]
@@ -35,11 +33,11 @@ def test_the_same_names_give_the_same_draws_at_every_ask(kit: Any) -> None:
 @pytest.mark.parametrize(
     "other", [{"seed": 1}, {"id": "tale"}, {"purpose": "dice"}, {"name": "Deed"}]
 )
-def test_another_name_gives_other_draws(other: dict[str, Any], kit: Any) -> None:
+def test_another_name_gives_other_draws(other, kit):
     assert draws(kit, **other) != draws(kit)
 
 
-def test_a_neighbour_changes_nobodys_draws(kit: Any) -> None:
+def test_a_neighbour_changes_nobodys_draws(kit):
     alone, together = [], []
 
     def drawing(into: list[float], name: str) -> Any:
@@ -55,14 +53,14 @@ def test_a_neighbour_changes_nobodys_draws(kit: Any) -> None:
     assert alone == together
 
 
-def test_global_randomness_is_not_touched(kit: Any) -> None:
+def test_global_randomness_is_not_touched(kit):
     random.seed(1)
     before = random.getstate()
     draws(kit)
     assert random.getstate() == before
 
 
-def test_it_reports_what_the_last_call_was_billed(kit: Any, story: Any) -> None:
+def test_it_reports_what_the_last_call_was_billed(kit, story):
     witness = kit.Witness(lambda view, host: host.reported)
     steps = kit.replayed(
         story.user("1").answer("1").user("2").answer("2").script(), witness.strategy
@@ -70,7 +68,7 @@ def test_it_reports_what_the_last_call_was_billed(kit: Any, story: Any) -> None:
     assert witness.seen == [None, steps[0].usage]
 
 
-def test_it_knows_the_window_of_the_run(kit: Any, story: Any) -> None:
+def test_it_knows_the_window_of_the_run(kit, story):
     witness = kit.Witness(lambda view, host: (host.window, host.model.name))
     script = story.user("1").answer("1").script()
     kit.replayed(script, witness.strategy, window=500)
@@ -87,15 +85,13 @@ def test_it_knows_the_window_of_the_run(kit: Any, story: Any) -> None:
         ("gpt-5@none", "", 0.0),
     ],
 )
-def test_it_knows_how_long_the_cache_lives(
-    model: str, ttl: str, seconds: float, kit: Any, story: Any
-) -> None:
+def test_it_knows_how_long_the_cache_lives(model, ttl, seconds, kit, story):
     witness = kit.Witness(lambda view, host: host.cache_lifetime)
     kit.replayed(story.user("1").answer("1", ttl=ttl).script(), witness.strategy, model=model)
     assert witness.seen == [seconds]
 
 
-def test_it_counts_as_the_model_does(kit: Any, story: Any) -> None:
+def test_it_counts_as_the_model_does(kit, story):
     part = verbatim("m", "text", kit.prose(100))
     message = Message("m", "user", (part, part))
     view = View((part,), View().append(message, message).messages)
@@ -108,14 +104,14 @@ def test_it_counts_as_the_model_does(kit: Any, story: Any) -> None:
     assert witness.seen == [[100, 100, 200, 400, 500], [112, 112, 224, 448, 560]]
 
 
-def test_opaque_parts_count_their_size(kit: Any, story: Any) -> None:
+def test_opaque_parts_count_their_size(kit, story):
     image = Part("image", "", "opaque", (), size=1600)
     witness = kit.Witness(lambda _, host: host.count(image))
     kit.replayed(story.user("1").answer("1").script(), witness.strategy)
     assert witness.seen == [1600]
 
 
-def test_what_the_recorded_agent_compacted_is_told_when_it_happened(kit: Any, story: Any) -> None:
+def test_what_the_recorded_agent_compacted_is_told_when_it_happened(kit, story):
     story.user("1").answer("1").compacted("so far").user("2").answer("2")
     witness = kit.Witness(
         lambda view, host: [(r.last, len(r.compaction.inserted)) for r in host.recorded]
@@ -124,7 +120,7 @@ def test_what_the_recorded_agent_compacted_is_told_when_it_happened(kit: Any, st
     assert witness.seen == [[], [("a1", 1)]]
 
 
-def test_the_future_is_nowhere(kit: Any, story: Any) -> None:
+def test_the_future_is_nowhere(kit, story):
     """Whatever can be reached from the door, the secret of the next message is not in it."""
     seen: list[str] = []
 

@@ -1,7 +1,5 @@
 """Work in progress on small sessions: finished tasks, agents in flight, instructions, questions."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -23,9 +21,7 @@ def task(story: Any) -> Conversation:
     return story.script(facts=(asked, done), needs=(Need("move", "a2"),))
 
 
-def test_a_task_that_is_asked_for_and_not_said_to_be_finished_is_resurrected(
-    kit: Any, task: Conversation
-) -> None:
+def test_a_task_that_is_asked_for_and_not_said_to_be_finished_is_resurrected(kit, task):
     # Due at two calls.
     assert figure("resurrected_rate", kit, task, kit.keep) == 0
     assert figure("resurrected_rate", kit, task, cut(kit, a2="a1", a3="a1")) == 1
@@ -44,18 +40,16 @@ def test_a_task_that_is_asked_for_and_not_said_to_be_finished_is_resurrected(
         ("Somebody spoke of the weather.", 0),
     ],
 )
-def test_a_summary_resurrects_by_what_it_says(
-    kit: Any, task: Conversation, text: str, rate: float
-) -> None:
+def test_a_summary_resurrects_by_what_it_says(kit, task, text, rate):
     assert figure("resurrected_rate", kit, task, told(kit, text)) == rate
 
 
-def test_in_the_closed_loop_the_work_is_done_again(kit: Any, task: Conversation) -> None:
+def test_in_the_closed_loop_the_work_is_done_again(kit, task):
     steps = kit.replayed(task, cut(kit, a2="a1"), loop=ClosedLoop(misuse=1.0)).steps
     assert [step.recovery for step in steps] == ["", "misuse", "misuse", "", ""]
 
 
-def test_a_handle_is_forgotten_when_it_is_used_and_not_there(kit: Any, story: Any) -> None:
+def test_a_handle_is_forgotten_when_it_is_used_and_not_there(kit, story):
     story.user("Start one.").acts().result(says("survey")).answer("ok")
     story.user("How far is it?").answer("survey-7x7").user("It is back.").answer("ok")
     flight = fact("survey", "handle", "r1", scope="u3")
@@ -67,7 +61,7 @@ def test_a_handle_is_forgotten_when_it_is_used_and_not_there(kit: Any, story: An
     assert figure("amnesia_handle", kit, script, told(kit, "Nothing of note.", at=3)) == 1 / 2
 
 
-def test_what_an_instruction_file_says_is_counted_apart(kit: Any, story: Any) -> None:
+def test_what_an_instruction_file_says_is_counted_apart(kit, story):
     story.client(f"# AGENTS.md instructions\n{says('rule')}").user(says("wish")).answer("ok")
     story.user("And?").answer("ok")
     facts = (fact("rule", "decision", "m1"), fact("wish", "decision", "u1"))
@@ -98,20 +92,18 @@ def question(story: Any) -> Conversation:
         ("There was talk of a fee thing.", 0),
     ],
 )
-def test_a_summary_presumes_by_what_it_says(
-    kit: Any, question: Conversation, text: str, rate: float
-) -> None:
+def test_a_summary_presumes_by_what_it_says(kit, question, text, rate):
     check(kit, question, told(kit, text), presumed_rate=rate, mutation=rate)
 
 
-def test_where_nothing_of_the_kind_is_stated_there_is_no_figure(kit: Any, story: Any) -> None:
+def test_where_nothing_of_the_kind_is_stated_there_is_no_figure(kit, story):
     story.user(says("color")).answer("ok")
     script = story.script(facts=(fact("color", "decision", "u1"),))
     for name in ("resurrected_rate", "handles_forgotten", "instruction_file", "presumed_rate"):
         assert figure(name, kit, script, kit.keep) is None
 
 
-def test_messages_of_the_client_that_name_no_file_are_no_instruction_files() -> None:
+def test_messages_of_the_client_that_name_no_file_are_no_instruction_files():
     def message(id: str, text: str, *, meta: bool = True) -> Message:
         return Message(id, "user", (verbatim(id, "text", text),), meta=meta)
 

@@ -1,7 +1,5 @@
 """How long a view holds that a strategy returns: what the next call starts from."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -35,7 +33,7 @@ def cutting_once(kit: Any, lifetime: Lifetime, phase: Phase, log: int) -> Any:
         (Lifetime.REQUEST, ["u1", "r1", "u1 a1 r1 a2 u2", "u1 a1 r1 a2 u2 a3 r2"]),
     ],
 )
-def test_cut_at_the_last_call_of_a_turn(lifetime: Lifetime, prompts: list[str], kit: Any) -> None:
+def test_cut_at_the_last_call_of_a_turn(lifetime, prompts, kit):
     cut = cutting_once(kit, lifetime, Phase.BEFORE_CALL, 3)
     assert kit.prompts_of(kit.replayed(two_turns(kit), cut)) == prompts
 
@@ -52,16 +50,14 @@ def test_cut_at_the_last_call_of_a_turn(lifetime: Lifetime, prompts: list[str], 
     ],
 )
 @pytest.mark.parametrize("phase", [Phase.BEFORE_TURN, Phase.BEFORE_CALL])
-def test_cut_at_the_first_call_of_a_turn(
-    phase: Phase, lifetime: Lifetime, prompts: list[str], kit: Any
-) -> None:
+def test_cut_at_the_first_call_of_a_turn(phase, lifetime, prompts, kit):
     story = kit.Story().user("one").acts().result("r").answer("ok")
     script = story.user("two").acts().result("r").answer("ok").user("three").answer("ok").script()
     cut = cutting_once(kit, lifetime, phase, 5)
     assert kit.prompts_of(kit.replayed(script, cut)) == prompts
 
 
-def test_only_what_is_kept_for_the_session_counts_as_its_compaction(kit: Any) -> None:
+def test_only_what_is_kept_for_the_session_counts_as_its_compaction(kit):
     for lifetime in Lifetime:
         cut = cutting_once(kit, lifetime, Phase.BEFORE_CALL, 3)
         witness = kit.Witness(lambda view, host: len(host.compactions))
@@ -77,7 +73,7 @@ def first_asked(cut: Any, witness: Any) -> Pipeline:
     )
 
 
-def test_a_compaction_is_told_with_its_sizes(kit: Any, story: Any) -> None:
+def test_a_compaction_is_told_with_its_sizes(kit, story):
     cut = cutting_once(kit, Lifetime.SESSION, Phase.BEFORE_CALL, 3)
     witness = kit.Witness(lambda view, host: list(host.compactions))
     story.user(kit.prose(30)).answer(kit.prose(20)).user(kit.prose(10)).answer("ok")
@@ -87,14 +83,14 @@ def test_a_compaction_is_told_with_its_sizes(kit: Any, story: Any) -> None:
 
 
 @pytest.mark.parametrize("lifetime", list(Lifetime))
-def test_the_same_view_means_that_nothing_happened(lifetime: Lifetime, kit: Any) -> None:
+def test_the_same_view_means_that_nothing_happened(lifetime, kit):
     same = kit.act(lambda view, host: view, lifetime=lifetime, phases=list(Phase))
     trace = kit.replayed(two_turns(kit), same)
     assert not any(step.rewrite or step.compaction for step in trace.steps)
     assert trace.steps == kit.replayed(two_turns(kit), kit.keep).steps
 
 
-def test_a_projection_of_each_request_costs_what_it_rewrites(kit: Any) -> None:
+def test_a_projection_of_each_request_costs_what_it_rewrites(kit):
     """The session is cut once, the request at every call: an order of magnitude apart."""
     story = kit.Story().user(kit.prose(2000, "start"))
     for _ in range(12):
@@ -113,7 +109,7 @@ def test_a_projection_of_each_request_costs_what_it_rewrites(kit: Any) -> None:
     assert cache_misses(Lifetime.SESSION) < cache_misses(Lifetime.REQUEST)
 
 
-def test_a_turns_projection_holds_though_the_session_grows_meanwhile(kit: Any) -> None:
+def test_a_turns_projection_holds_though_the_session_grows_meanwhile(kit):
     """A flush of memory in the middle of a turn takes nothing from the projection."""
     flush = kit.act(
         lambda view, host: (
@@ -131,7 +127,7 @@ def test_a_turns_projection_holds_though_the_session_grows_meanwhile(kit: Any) -
 
 
 @pytest.mark.parametrize("lifetime", [Lifetime.TURN, Lifetime.REQUEST])
-def test_a_projection_may_answer_an_overflow(lifetime: Lifetime, kit: Any, story: Any) -> None:
+def test_a_projection_may_answer_an_overflow(lifetime, kit, story):
     cut = kit.act(
         lambda view, host: view.with_messages(view.messages[-1:]),
         lifetime=lifetime,
@@ -141,7 +137,7 @@ def test_a_projection_may_answer_an_overflow(lifetime: Lifetime, kit: Any, story
     assert [step.overflow for step in kit.replayed(script, cut, window=100).steps] == [False, False]
 
 
-def test_a_turns_projection_is_over_once_the_session_has_another_system_prompt(kit: Any) -> None:
+def test_a_turns_projection_is_over_once_the_session_has_another_system_prompt(kit):
     """It shows the system prompt that it was made of; the next call must be sent the new one."""
     rule = Part("text", "be brief", "synthetic", ())
     rules = kit.act(
@@ -157,7 +153,7 @@ def test_a_turns_projection_is_over_once_the_session_has_another_system_prompt(k
     assert [step.system for step in trace.steps] == [(), (), (), (rule,)]
 
 
-def test_a_turns_projection_that_is_too_large_is_what_is_asked_about(kit: Any, story: Any) -> None:
+def test_a_turns_projection_that_is_too_large_is_what_is_asked_about(kit, story):
     """And not the session's view, of which the projection had already left out the most."""
     witness = kit.Witness(
         lambda view, host: kit.ids_of(view.messages),

@@ -1,7 +1,5 @@
 """Figures of memory on small sessions that one can count by hand."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -67,7 +65,7 @@ FACTS = (fact("color", "decision", "u1"), fact("size", "decision", "u2"),
          fact("loop", "open_loop", "u3"))  # fmt: skip
 
 
-def test_needs_weigh_what_is_used(kit: Any, talk: Any) -> None:
+def test_needs_weigh_what_is_used(kit, talk):
     needs = (Need("color", "a2"), Need("color", "a3"), Need("size", "a3"))
     script = talk.script(facts=FACTS, needs=needs)
     assert figure("amnesia_need", kit, script, cut(kit, a3="u1")) == 1 / 3
@@ -75,7 +73,7 @@ def test_needs_weigh_what_is_used(kit: Any, talk: Any) -> None:
     assert figure("amnesia_need", kit, talk.script(facts=FACTS), kit.keep) is None
 
 
-def test_amnesia_is_a_mean_over_types(kit: Any, talk: Any) -> None:
+def test_amnesia_is_a_mean_over_types(kit, talk):
     # Due are color at three calls, size at two, loop at one.
     script = talk.script(facts=FACTS)
     forgets = cut(kit, a2="u1")
@@ -84,7 +82,7 @@ def test_amnesia_is_a_mean_over_types(kit: Any, talk: Any) -> None:
     check(kit, script, forgets, amnesia=1 / 5, open_loops=1)
 
 
-def test_what_can_be_fetched_is_told_apart(kit: Any, story: Any) -> None:
+def test_what_can_be_fetched_is_told_apart(kit, story):
     story.user("Go").acts().result(says("port")).user("And?").answer("ok")
     port = fact("port", "tool_detail", "r1", handle="r1")
     script = story.script(facts=(port,), needs=(Need("port", "a2"),))
@@ -104,7 +102,7 @@ def test_what_can_be_fetched_is_told_apart(kit: Any, story: Any) -> None:
         assert figure(name, kit, script, kit.act(clear)) == expected, name
 
 
-def test_age_is_told_in_tokens_from_the_end_of_the_message(kit: Any, story: Any) -> None:
+def test_age_is_told_in_tokens_from_the_end_of_the_message(kit, story):
     # At the third call, 2 tokens of answers and 998 of the user came after it; at the second, 1.
     story.user(says("color")).answer("ok").client("").answer("ok").user(kit.prose(998)).answer("ok")
     script = story.script(facts=FACTS[:1])
@@ -113,21 +111,21 @@ def test_age_is_told_in_tokens_from_the_end_of_the_message(kit: Any, story: Any)
     assert figure("amnesia_age_16k", kit, script, kit.keep) is None
 
 
-def test_the_turn_in_which_it_was_said_is_the_first(kit: Any, talk: Any) -> None:
+def test_the_turn_in_which_it_was_said_is_the_first(kit, talk):
     script = talk.script(facts=FACTS[:1])
     forgets = cut(kit, a2="u1")
     check(kit, script, forgets, amnesia_turns_1=0, amnesia_turns_5=1)
     assert figure("amnesia_turns_20", kit, script, forgets) is None
 
 
-def test_saying_it_again_makes_it_young(kit: Any, story: Any) -> None:
+def test_saying_it_again_makes_it_young(kit, story):
     story.user(says("color")).answer("ok").user("x").answer("ok").user(says("color")).answer("ok")
     twice = Fact("f", "decision", "color thing", "color-7x7", (Source("u1"), Source("u3")))
     script = story.script(facts=(twice,))
     check(kit, script, cut(kit, a2="u1"), amnesia_turns_1=0, amnesia_turns_5=1)
 
 
-def test_rounds_are_compactions_since(kit: Any, talk: Any) -> None:
+def test_rounds_are_compactions_since(kit, talk):
     script = talk.script(facts=FACTS[:1])
     # Dropping the answer at the third call is a compaction, too.
     forgets = cut(kit, a2="u1", a3="a1")
@@ -135,7 +133,7 @@ def test_rounds_are_compactions_since(kit: Any, talk: Any) -> None:
     assert found == [0, 1, 1, None]
 
 
-def test_immediate_amnesia_looks_at_the_first_call_after_a_compaction(kit: Any, talk: Any) -> None:
+def test_immediate_amnesia_looks_at_the_first_call_after_a_compaction(kit, talk):
     script = talk.script(facts=FACTS)
     forgets = cut(kit, a2="u1 u2", a3="a1")
     # After the second compaction, loop of this turn is there; size had gone with the first.
@@ -148,7 +146,7 @@ def test_immediate_amnesia_looks_at_the_first_call_after_a_compaction(kit: Any, 
 # --------------------------------------------------------------------------------- what is wrong
 
 
-def test_a_prompt_that_tells_of_an_old_value_alone_is_stale(kit: Any, story: Any) -> None:
+def test_a_prompt_that_tells_of_an_old_value_alone_is_stale(kit, story):
     story.user("The port is 8181.").answer("ok").user("The port is 9292.").answer("ok")
     old = Fact("old", "decision", "port", "8181", (Source("u1"),))
     new = Fact("new", "decision", "port", "9292", (Source("u2"),), supersedes=("old",))
@@ -161,7 +159,7 @@ def test_a_prompt_that_tells_of_an_old_value_alone_is_stale(kit: Any, story: Any
     assert figure("conflict", kit, script, told(kit, "port: 9292, no longer 8181", at=3)) == 0
 
 
-def test_what_follows_from_a_changed_fact_needs_the_change(kit: Any, story: Any) -> None:
+def test_what_follows_from_a_changed_fact_needs_the_change(kit, story):
     story.user("The port is 8181.").answer("ok").user("The address is host:8181.").answer("ok")
     story.user("The port is 9292.").answer("ok").user("Go").answer("ok")
     old = Fact("old", "decision", "port", "8181", (Source("u1"),))
@@ -183,28 +181,28 @@ def test_what_follows_from_a_changed_fact_needs_the_change(kit: Any, story: Any)
     assert figure("cascade", kit, story.script(facts=(old, address)), kit.keep) is None
 
 
-def test_what_was_taken_back_leaks_while_it_is_there(kit: Any, talk: Any) -> None:
+def test_what_was_taken_back_leaks_while_it_is_there(kit, talk):
     script = talk.script(facts=(fact("color", "decision", "u1", deleted_at="u2"),))
     assert figure("deletion_leak", kit, script, kit.keep) == 1
     assert figure("deletion_leak", kit, script, cut(kit, a3="u1")) == 1 / 2
     assert figure("amnesia", kit, script, cut(kit, a2="u1")) == 0  # it is not due any more
 
 
-def test_a_changed_value_is_worse_than_none(kit: Any, talk: Any) -> None:
+def test_a_changed_value_is_worse_than_none(kit, talk):
     script = talk.script(facts=FACTS[:2])
     garbles = told(kit, "The color thing is color-8x8.")
     # Due are color and size at the second call and the third; color is mutated, size lost.
     check(kit, script, garbles, mutation=2 / 5, severity=(1.5 * 2 + 2) / 5)
 
 
-def test_a_key_without_a_value_is_no_worse_than_nothing(kit: Any, talk: Any) -> None:
+def test_a_key_without_a_value_is_no_worse_than_nothing(kit, talk):
     script = talk.script(facts=FACTS[:2])
     mentions = told(kit, "The color thing was chosen.")
     check(kit, script, mentions, mutation=0, occupancy_key_only=2 / 5, severity=(2 + 2) / 5)
 
 
 @pytest.mark.parametrize("polarity", ["must", "must_not"])
-def test_instructions_for_the_session_are_told_apart(kit: Any, talk: Any, polarity: Any) -> None:
+def test_instructions_for_the_session_are_told_apart(kit, talk, polarity):
     rule = fact("color", "constraint", "u1", polarity=polarity)
     until = fact("size", "constraint", "u2", polarity=polarity, scope="a3")
     script = talk.script(facts=(rule, until))
@@ -216,7 +214,7 @@ def test_instructions_for_the_session_are_told_apart(kit: Any, talk: Any, polari
 # -------------------------------------------------------------------------------------- chance
 
 
-def test_decoys_that_a_summary_says_are_chance(kit: Any, talk: Any) -> None:
+def test_decoys_that_a_summary_says_are_chance(kit, talk):
     decoys = (fact("pace", "goal", "", decoy=True), fact("mood", "goal", "", decoy=True))
     script = talk.script(facts=(FACTS[0], *decoys))
     lucky = told(kit, says("pace"))
@@ -237,7 +235,7 @@ def test_decoys_that_a_summary_says_are_chance(kit: Any, talk: Any) -> None:
     assert figure("guessable", kit, talk.script(facts=FACTS), kit.keep) is None
 
 
-def test_a_message_of_the_log_is_not_asked_for_decoys(kit: Any, talk: Any) -> None:
+def test_a_message_of_the_log_is_not_asked_for_decoys(kit, talk):
     known = fact("color", "goal", "", decoy=True)
     assert figure("decoys_found", kit, talk.script(facts=(known,)), kit.keep) == 0
 
@@ -245,7 +243,7 @@ def test_a_message_of_the_log_is_not_asked_for_decoys(kit: Any, talk: Any) -> No
 # ------------------------------------------------------------------------------------ survival
 
 
-def test_facts_that_go_one_after_the_other(kit: Any, talk: Any) -> None:
+def test_facts_that_go_one_after_the_other(kit, talk):
     facts = tuple(fact(id, "decision", f"u{n}") for n, id in enumerate(("color", "size"), 1))
     script = talk.script(facts=facts)
     forgets = cut(kit, a2="u1", a3="a1")
@@ -255,14 +253,14 @@ def test_facts_that_go_one_after_the_other(kit: Any, talk: Any) -> None:
     check(kit, script, forgets, survival_5=1 + 4 * 0.5, survival_half_life=1, survival_cliff=0.5)
 
 
-def test_what_is_superseded_is_lost_from_sight_and_not_dead(kit: Any, talk: Any) -> None:
+def test_what_is_superseded_is_lost_from_sight_and_not_dead(kit, talk):
     newer = fact("size", "decision", "u2", supersedes=("color",))
     script = talk.script(facts=(FACTS[0], newer))
     assert figure("survival_5", kit, script, cut(kit, a2="u1")) == 5
     assert figure("survival_half_life", kit, script, cut(kit, a2="u1")) is None
 
 
-def test_what_comes_back_has_died_all_the_same(kit: Any, talk: Any) -> None:
+def test_what_comes_back_has_died_all_the_same(kit, talk):
     script = talk.script(facts=FACTS[:1])
     lapse = kit.act(
         lambda view, host: view.with_messages(view.messages[-1:] if len(host.log) == 3
@@ -272,14 +270,14 @@ def test_what_comes_back_has_died_all_the_same(kit: Any, talk: Any) -> None:
     check(kit, script, lapse, amnesia=1 / 3, survival_5=1)
 
 
-def test_survival_in_tokens_ends_where_it_was_seen_gone(kit: Any, story: Any) -> None:
+def test_survival_in_tokens_ends_where_it_was_seen_gone(kit, story):
     story.user(says("color")).answer("ok").user(kit.prose(999)).answer("ok")
     script = story.script(facts=FACTS[:1])
     assert figure("survival_64k", kit, script, cut(kit, a2="u1")) == 1000 / 64_000
     assert figure("survival_64k", kit, script, kit.keep) == 1
 
 
-def test_going_back_takes_compactions_back(kit: Any, story: Any) -> None:
+def test_going_back_takes_compactions_back(kit, story):
     story.client("note").user(says("color")).answer("ok").user("x").answer("ok")
     script = story.rewind("a1").user("y").answer("ok").script(facts=FACTS[:1])
     forgets = cut(kit, a2="m1")

@@ -1,7 +1,5 @@
 """What must hold of the figures of memory, whatever is said, revised, revoked and forgotten."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -41,7 +39,7 @@ def measured(kit: Any, script: Conversation, strategy: Any, **more: Any) -> Figu
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_who_keeps_everything_forgets_nothing(kit: Any, data: st.DataObject) -> None:
+def test_who_keeps_everything_forgets_nothing(kit, data):
     script = data.draw(remembered(kit))
     found = measured(kit, script, find_strategy("keep_all"))
     for name in NAMES:
@@ -57,7 +55,7 @@ def test_who_keeps_everything_forgets_nothing(kit: Any, data: st.DataObject) -> 
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_who_keeps_nothing_finds_as_much_as_chance(kit: Any, data: st.DataObject) -> None:
+def test_who_keeps_nothing_finds_as_much_as_chance(kit, data):
     script = data.draw(remembered(kit))
     found = measured(kit, script, find_strategy("keep_none"))
     assert found["decoys_found"] in (0, None)
@@ -67,7 +65,7 @@ def test_who_keeps_nothing_finds_as_much_as_chance(kit: Any, data: st.DataObject
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_a_larger_tail_never_raises_amnesia(kit: Any, data: st.DataObject) -> None:
+def test_a_larger_tail_never_raises_amnesia(kit, data):
     script = data.draw(remembered(kit))
     lifetime = data.draw(st.sampled_from(list(Lifetime)))
 
@@ -82,7 +80,7 @@ def test_a_larger_tail_never_raises_amnesia(kit: Any, data: st.DataObject) -> No
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_a_context_that_holds_more_never_recalls_less(kit: Any, data: st.DataObject) -> None:
+def test_a_context_that_holds_more_never_recalls_less(kit, data):
     script = data.draw(remembered(kit))
     ids = [message.id for message in script.messages]
     few = data.draw(st.sets(st.sampled_from(ids)))
@@ -106,7 +104,7 @@ def assert_no_more(less: Figures, more: Figures) -> None:
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_the_order_of_facts_does_not_matter(kit: Any, data: st.DataObject) -> None:
+def test_the_order_of_facts_does_not_matter(kit, data):
     script = data.draw(remembered(kit))
     facts = tuple(data.draw(st.permutations(script.facts)))
     strategy = forgetting(kit, script)  # garbles the facts in the order of the original
@@ -116,7 +114,7 @@ def test_the_order_of_facts_does_not_matter(kit: Any, data: st.DataObject) -> No
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_other_values_of_equal_length_change_nothing(kit: Any, data: st.DataObject) -> None:
+def test_other_values_of_equal_length_change_nothing(kit, data):
     script = data.draw(remembered(kit))
     other = renamed(script)
     count = Tokenizer().message
@@ -143,7 +141,7 @@ def renamed(script: Conversation) -> Conversation:
 
 @settings(max_examples=30)
 @given(data=st.data())
-def test_what_is_done_beside_the_script_does_not_count(kit: Any, data: st.DataObject) -> None:
+def test_what_is_done_beside_the_script_does_not_count(kit, data):
     script = data.draw(remembered(kit))
     trace = kit.replayed(script, forgetting(kit, script), seed=data.draw(st.integers(0, 99)))
     more = Trace(trace.header, [each for step in trace.steps for each in twice(step)])
@@ -160,16 +158,14 @@ def twice(step: Any) -> list[Any]:
     return [fetch, same]
 
 
-def test_a_script_without_facts_has_no_figures(kit: Any, story: Any) -> None:
+def test_a_script_without_facts_has_no_figures(kit, story):
     script = story.user("Hello").answer("Good day").script()
     found = measured(kit, script, kit.keep)
     assert set(found.values()) == {None}
     assert set(figures(RunData(kit.trace_of(), script), NAMES).values()) == {None}
 
 
-def test_a_script_without_labels_is_measured_by_what_it_goes_on_to_use(
-    kit: Any, story: Any
-) -> None:
+def test_a_script_without_labels_is_measured_by_what_it_goes_on_to_use(kit, story):
     story.user("See src/main.py").acts('{"path": "src/main.py"}').result("see AB-1200")
     story.user("Go on").acts('{"ticket": "AB-1200", "path": "src/main.py"}').result("ok")
     script = story.answer("done").script()

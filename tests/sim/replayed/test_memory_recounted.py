@@ -1,7 +1,5 @@
 """Every figure of memory is that of a recount from plain lists of facts, calls and states."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from itertools import pairwise
@@ -46,7 +44,7 @@ def cases(draw: st.DrawFn, kit: Any) -> Case:
 
 @settings(max_examples=100)
 @given(data=st.data())
-def test_every_figure_is_that_of_a_recount(kit: Any, data: st.DataObject) -> None:
+def test_every_figure_is_that_of_a_recount(kit, data):
     case = data.draw(cases(kit))
     for figures in (amnesia, by_lag, by_age, immediate, errors, promises, progress):
         figures(case)
@@ -176,7 +174,7 @@ def under(curve: Any, lives: Any, limit: int) -> float:
     return sum(curve(start) * (end - start) for start, end in pairwise(times))
 
 
-def test_the_drawn_cases_are_not_tame(kit: Any) -> None:
+def test_the_drawn_cases_are_not_tame(kit):
     """Or else the comparisons above would compare nothing with nothing."""
     states: set[str] = set()
     other: set[str] = set()

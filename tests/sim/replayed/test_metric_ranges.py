@@ -1,8 +1,6 @@
 """Each metric declares which values it may have: all that is measured is within, and all else is
 refused wherever figures are read."""
 
-from __future__ import annotations
-
 import json
 import math
 from typing import Any
@@ -41,7 +39,7 @@ def fault(name: str, value: float) -> str:
     return METRICS[name].fault(value)
 
 
-def test_what_real_runs_measure_is_in_the_range_of_its_metric() -> None:
+def test_what_real_runs_measure_is_in_the_range_of_its_metric():
     found, _ = sources(SOURCES, seeds=1)
     strategies = tuple(map(find_strategy, STRATEGIES))
     setting = Setting(window=10_000, loop=ClosedLoop())
@@ -55,7 +53,7 @@ def test_what_real_runs_measure_is_in_the_range_of_its_metric() -> None:
 
 @settings(max_examples=30)
 @given(data=st.data())
-def test_what_drawn_runs_measure_is_in_the_range_of_its_metric(kit: Any, data: Any) -> None:
+def test_what_drawn_runs_measure_is_in_the_range_of_its_metric(kit, data):
     script = data.draw(remembered(kit))
     strategy = data.draw(st.sampled_from([forgetting(kit, script), kit.whim()]))
     assert outside(measure(kit.replayed(script, strategy, seed=1), script)) == []
@@ -81,7 +79,7 @@ def in_file(name: str, value: Any) -> bytes:
 
 
 @pytest.mark.parametrize("name", METRICS)
-def test_a_baseline_refuses_what_a_metric_cannot_be_and_says_where(name: str) -> None:
+def test_a_baseline_refuses_what_a_metric_cannot_be_and_says_where(name):
     least = METRICS[name].range.low
     assert parsed(in_file(name, least)).metrics == (name,)
     for value in absurd(name):
@@ -89,7 +87,7 @@ def test_a_baseline_refuses_what_a_metric_cannot_be_and_says_where(name: str) ->
             parsed(in_file(name, value))
 
 
-def test_a_store_refuses_what_a_metric_cannot_be_and_says_where(tmp_path: Any) -> None:
+def test_a_store_refuses_what_a_metric_cannot_be_and_says_where(tmp_path):
     for name in ("recall_20k", "cost_usd", "overflows", "break_even_calls", "order_fidelity"):
         for value in [*absurd(name)[:2], -math.inf]:
             runs = [RUN, Run("b", "story", "s()", "m", 0, 0, metrics={name: value})]
@@ -99,7 +97,7 @@ def test_a_store_refuses_what_a_metric_cannot_be_and_says_where(tmp_path: Any) -
 
 
 @pytest.mark.parametrize("number", ["needs", "prompt"])
-def test_a_baseline_has_no_absurd_counts_beside_its_figures(number: str) -> None:
+def test_a_baseline_has_no_absurd_counts_beside_its_figures(number):
     data = json.loads(in_file("calls", 1))
     for value in (-1, int(MOST) + 1, 10**400):
         data["runs"][0][number] = {"goal": [value, 0]} if number == "needs" else [value, 0]
@@ -111,6 +109,6 @@ def test_a_baseline_has_no_absurd_counts_beside_its_figures(number: str) -> None
     ("metric", "rule"),
     [("amnesia_need", "<= 5"), ("recall_20k", ">= 90"), ("recall_20k", "-2"), ("cost_usd", "> -1")],
 )
-def test_a_rule_that_no_figure_can_break_or_meet_is_refused(metric: str, rule: str) -> None:
+def test_a_rule_that_no_figure_can_break_or_meet_is_refused(metric, rule):
     with pytest.raises(UsageError, match=metric):
         Rule.parse(metric, rule)

@@ -1,7 +1,5 @@
 """Figures of contexts and summaries, by hand: one compaction, and what it leaves."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -44,7 +42,7 @@ def errands(story: Any, count: int) -> Any:
 AGES = ("verbatim_11_20", "verbatim_21_50", "verbatim_51_100")
 
 
-def test_behind_the_tail_is_looked_at_by_age(cut: Any, story: Any) -> None:
+def test_behind_the_tail_is_looked_at_by_age(cut, story):
     """Of 121 messages the last 40 stay, and one of those before: 30 of 30, 20 of 30, 1 of 50."""
     story = errands(story, 60)
     shares = cut(story, 121, lambda m: [m[30], *m[-40:]], *AGES, "verbatim_tail_messages")
@@ -54,7 +52,7 @@ def test_behind_the_tail_is_looked_at_by_age(cut: Any, story: Any) -> None:
     assert shares[3] == 40
 
 
-def test_an_equal_message_is_as_good_as_the_same(cut: Any, story: Any) -> None:
+def test_an_equal_message_is_as_good_as_the_same(cut, story):
     def again(messages: list[Message]) -> list[Message]:
         copies = [Message(m.id, m.role, m.parts, m.time, m.meta, m.call) for m in messages]
         return copies[5:]
@@ -62,7 +60,7 @@ def test_an_equal_message_is_as_good_as_the_same(cut: Any, story: Any) -> None:
     assert cut(errands(story, 12), 25, again, *AGES[:1], "verbatim_tail_messages") == [1, 20]
 
 
-def test_a_tail_is_measured_in_tokens_too(cut: Any, kit: Any, story: Any) -> None:
+def test_a_tail_is_measured_in_tokens_too(cut, kit, story):
     story.user(kit.prose(50, "a")).answer(kit.prose(30, "b")).user(kit.prose(20, "c")).answer("d")
     assert cut(story, 3, lambda m: m[1:], "verbatim_tail_tokens") == 50
 
@@ -79,21 +77,21 @@ def closure(cut: Any, story: Any, change: Any) -> float | None:
     return cut(story, 11, change, "reference_closure")  # type: ignore[no-any-return]
 
 
-def test_who_keeps_only_the_tail_leaves_references_dangling(cut: Any, story: Any) -> None:
+def test_who_keeps_only_the_tail_leaves_references_dangling(cut, story):
     assert closure(cut, story, lambda m: m[-2:]) == 0
 
 
-def test_an_introduction_that_stays_closes_its_reference(cut: Any, story: Any) -> None:
+def test_an_introduction_that_stays_closes_its_reference(cut, story):
     """AB-1200, src/b.py and lib/c.py had all been said; the first message holds one of them."""
     assert closure(cut, story, lambda m: [m[0], *m[-2:]]) == pytest.approx(1 / 3)
 
 
-def test_a_summary_that_names_it_introduces_it(cut: Any, story: Any) -> None:
+def test_a_summary_that_names_it_introduces_it(cut, story):
     told = summary("AB-1200 is in src/b.py and lib/c.py", "u1")
     assert closure(cut, story, lambda m: [told, *m[-2:]]) == 1
 
 
-def test_a_tail_that_refers_to_nothing_says_nothing(cut: Any, story: Any) -> None:
+def test_a_tail_that_refers_to_nothing_says_nothing(cut, story):
     story.user("hi").answer("ho").user("hm").answer("AB-1200")
     assert cut(story, 3, lambda m: m[-1:], "reference_closure") is None
 
@@ -101,19 +99,19 @@ def test_a_tail_that_refers_to_nothing_says_nothing(cut: Any, story: Any) -> Non
 # --------------------------------------------------------------------------------- order and drift
 
 
-def test_order_is_that_of_the_log(cut: Any, story: Any) -> None:
+def test_order_is_that_of_the_log(cut, story):
     names = ("order_fidelity", "continuity_minimum")
     assert cut(errands(story, 3), 7, lambda m: m[:1] + m[3:], *names)[0] == 1
 
 
-def test_what_is_turned_round_has_the_opposite_order(cut: Any, story: Any) -> None:
+def test_what_is_turned_round_has_the_opposite_order(cut, story):
     tau, least = cut(
         errands(story, 3), 7, lambda m: m[:3:-1], "order_fidelity", "continuity_minimum"
     )
     assert (tau, least) == (-1, 0)
 
 
-def test_a_summary_has_no_place_of_its_own(cut: Any, story: Any) -> None:
+def test_a_summary_has_no_place_of_its_own(cut, story):
     told = summary("so far", "u1", "a1")
     assert cut(errands(story, 3), 7, lambda m: [*m[2:], told], "order_fidelity") == 1
 
@@ -121,23 +119,23 @@ def test_a_summary_has_no_place_of_its_own(cut: Any, story: Any) -> None:
 DRIFTS = ("drift_words", "drift_identifiers", "drift_tools")
 
 
-def test_what_is_replaced_by_other_words_has_moved_all_the_way(cut: Any, story: Any) -> None:
+def test_what_is_replaced_by_other_words_has_moved_all_the_way(cut, story):
     story.user("mind AB-1200").acts("{}").result("src/b.py").answer("ok")
     other = Message("x", "user", (Part("text", "lib/c.go", "synthetic", ()),))
     assert cut(story, 3, lambda m: [other], *DRIFTS) == [1, 1, 1]
 
 
-def test_a_context_of_which_no_word_is_left_has_moved_all_the_way(cut: Any, story: Any) -> None:
+def test_a_context_of_which_no_word_is_left_has_moved_all_the_way(cut, story):
     story.user("mind AB-1200").acts("{}").result("src/b.py").answer("ok")
     assert cut(story, 3, lambda m: [], *DRIFTS) == [1, 1, 1]
 
 
-def test_a_context_that_never_had_a_word_has_not_moved(cut: Any, story: Any) -> None:
+def test_a_context_that_never_had_a_word_has_not_moved(cut, story):
     story.user("").answer("").user("").answer("ok")
     assert cut(story, 3, lambda m: [], *DRIFTS) == [0, 0, 0]
 
 
-def test_dropping_words_that_everybody_says_moves_little(cut: Any, kit: Any, story: Any) -> None:
+def test_dropping_words_that_everybody_says_moves_little(cut, kit, story):
     for name in ("alpha", "beta", "gamma", "delta"):
         story.user(f"well {name}").answer("well")
     common = cut(story, 7, lambda m: [*m[:3], *m[4:]], "drift_words")
@@ -148,19 +146,19 @@ def test_dropping_words_that_everybody_says_moves_little(cut: Any, kit: Any, sto
 # -------------------------------------------------------------------------------------- summaries
 
 
-def test_what_a_summary_makes_up_is_new(cut: Any, story: Any) -> None:
+def test_what_a_summary_makes_up_is_new(cut, story):
     """Of AB-1200, AB-1300, main.py, 17 and 18 the second and the last are in no source."""
     story.user("mind AB-1200 in src/main.py, all 17").answer("ok").user("go").answer("ok")
     told = summary("AB-1200, AB-1300, main.py, 17 of 18", "u1", "a1")
     assert cut(story, 3, lambda m: [told, m[-1]], "novelty") == pytest.approx(2 / 5)
 
 
-def test_what_only_others_said_is_new(cut: Any, story: Any) -> None:
+def test_what_only_others_said_is_new(cut, story):
     story.user("mind AB-1200").answer("AB-1300").user("go").answer("ok")
     assert cut(story, 3, lambda m: [summary("AB-1300", "u1"), m[-1]], "novelty") == 1
 
 
-def test_a_quotation_makes_nothing_up() -> None:
+def test_a_quotation_makes_nothing_up():
     from compactlab.scenarios.coding_agent import CodingAgent
 
     script = CodingAgent(turns=8, tokens=12_000).conversation(seed=1)
@@ -177,7 +175,7 @@ def test_a_quotation_makes_nothing_up() -> None:
     ("faults", "failed"),
     [([], (0, None)), ([()], (0, 0)), ([("empty",), (), ("answers",)], (2, 2 / 3))],
 )
-def test_summaries_that_are_none_are_counted(faults: Any, failed: Any, kit: Any) -> None:
+def test_summaries_that_are_none_are_counted(faults, failed, kit):
     purposes = [("summary", each) for each in faults] + [("flush", ())]
     side = tuple(
         SideCall(purpose, kit.model, 0.0, kit.usage(), {}, faults=each)
@@ -198,41 +196,39 @@ def turn(story: Any) -> Any:
     return story.user("go").answer("ok").user("do it").acts().result("r").acts().result("s")
 
 
-def test_a_request_that_is_gone_is_missing_until_the_next(cut: Any, story: Any) -> None:
+def test_a_request_that_is_gone_is_missing_until_the_next(cut, story):
     story = turn(story).acts().result("t").answer("done").user("well?").answer("yes")
     assert cut(story, 7, lambda m: m[-2:], *MISSING) == [2, 0, 0]
 
 
-def test_a_request_that_is_summed_up_is_missing_and_one_cut_short_is_not(
-    cut: Any, story: Any
-) -> None:
+def test_a_request_that_is_summed_up_is_missing_and_one_cut_short_is_not(cut, story):
     story = turn(story).answer("done")
     short = Message("u2", "user", (Part("text", "do", "truncated", (Source("u2"),)),))
     assert cut(story, 7, lambda m: [summary("do it", "u2"), *m[-2:]], *MISSING) == [1, 0, 0]
     assert cut(story, 7, lambda m: [short, *m[-2:]], *MISSING) == [0, 0, 0]
 
 
-def test_a_result_that_never_arrives_is_missing(cut: Any, story: Any) -> None:
+def test_a_result_that_never_arrives_is_missing(cut, story):
     assert cut(turn(story).answer("done"), 7, lambda m: m[:-2], *MISSING) == [0, 1, 0]
     stub = Message("r2", "tool", (Part("tool_result", "...", "stub", (Source("r2"),), "tool"),))
     missing = cut(turn(story.__class__()).answer("done"), 7, lambda m: [*m[:-1], stub], *MISSING)
     assert missing == [0, 1, 1]
 
 
-def test_a_call_that_a_person_has_broken_off_is_not_waited_for(cut: Any, story: Any) -> None:
+def test_a_call_that_a_person_has_broken_off_is_not_waited_for(cut, story):
     story.user("go").acts().user("never mind").answer("ok")
     assert cut(story, 3, lambda m: [m[0], m[2]], *MISSING) == [0, 0, 0]
     assert cut(story, 99, lambda m: m, *MISSING) == [0, 0, 1]
 
 
-def test_prompts_without_messages_are_rejected(cut: Any, story: Any) -> None:
+def test_prompts_without_messages_are_rejected(cut, story):
     assert cut(turn(story).answer("done"), 7, lambda m: [], *MISSING) == [1, 1, 1]
 
 
 # ------------------------------------------------------------------------------- stacked summaries
 
 
-def test_summaries_of_the_same_are_stacked(cut: Any, story: Any) -> None:
+def test_summaries_of_the_same_are_stacked(cut, story):
     story = turn(story).answer("done")
     one, two = summary("so far", "u1", "a1"), summary("so far", "u1", "a1", "u2")
     two = Message("sum2", two.role, two.parts, meta=True)
@@ -240,14 +236,14 @@ def test_summaries_of_the_same_are_stacked(cut: Any, story: Any) -> None:
     assert validity == pytest.approx(1 - 1 / (1 + 3 + 5 + 7))
 
 
-def test_summaries_of_different_pieces_are_not(cut: Any, story: Any) -> None:
+def test_summaries_of_different_pieces_are_not(cut, story):
     story = turn(story).answer("done")
     other = Message("sum2", "user", summary("then", "u2").parts, meta=True)
     change = [summary("first", "u1", "a1"), other]
     assert cut(story, 7, lambda m: [*change, *m[-2:]], "structural_validity") == 1
 
 
-def test_results_that_are_described_are_not(cut: Any, story: Any) -> None:
+def test_results_that_are_described_are_not(cut, story):
     parts = (
         Part("tool_result", "it ran", "summary", (Source("r1"),), "tool", "call-3"),
         verbatim("x", "text", "x"),

@@ -1,7 +1,5 @@
 """Figures that look at whole contexts, against naive recounts, and laws that they keep."""
 
-from __future__ import annotations
-
 from collections import Counter
 from itertools import pairwise
 from typing import Any
@@ -24,7 +22,7 @@ def same(one: float | None, other: float | None) -> bool:
 
 @settings(max_examples=150)
 @given(data=st.data())
-def test_all_is_as_in_a_naive_recount(kit: Any, data: st.DataObject) -> None:
+def test_all_is_as_in_a_naive_recount(kit, data):
     script, trace = data.draw(replays(kit))
     naive, reading = Naive(trace, script), RunData(trace, script)
     assert len(naive.compactions) <= MOMENTS
@@ -50,18 +48,18 @@ def test_all_is_as_in_a_naive_recount(kit: Any, data: st.DataObject) -> None:
 
 
 @given(st.lists(st.integers(0, 12), max_size=30))
-def test_kendall_is_that_of_all_pairs(places: list[int]) -> None:
+def test_kendall_is_that_of_all_pairs(places):
     assert same(kendall(places), tau(places))
 
 
 @given(st.dictionaries(st.text("abc", max_size=2), st.tuples(st.integers(0, 5), st.integers(0, 5))))
-def test_divergence_is_that_of_its_definition(counts: dict[str, tuple[int, int]]) -> None:
+def test_divergence_is_that_of_its_definition(counts):
     one, other = (Counter({k: n[side] for k, n in counts.items() if n[side]}) for side in (0, 1))
     assert same(divergence(counts.values()), diverged(one, other))
 
 
 @given(st.integers(0, 200), st.integers(2, 30))
-def test_some_of_many_are_spread_evenly(count: int, most: int) -> None:
+def test_some_of_many_are_spread_evenly(count, most):
     chosen = spread(range(count), most)
     assert len(chosen) == min(count, most)
     gaps = {after - before for before, after in pairwise(chosen)}
@@ -69,7 +67,7 @@ def test_some_of_many_are_spread_evenly(count: int, most: int) -> None:
     assert count == 0 or (chosen[0], chosen[-1]) == (0, count - 1)
 
 
-def test_of_many_compactions_some_are_looked_at(kit: Any, story: Any) -> None:
+def test_of_many_compactions_some_are_looked_at(kit, story):
     story.user("go")
     for _ in range(80):
         story.acts().result("ok")
@@ -101,7 +99,7 @@ def sound(kit: Any, errands: int = 12) -> Any:
     return story.script()
 
 
-def test_who_keeps_everything_has_everything(kit: Any) -> None:
+def test_who_keeps_everything_has_everything(kit):
     script = sound(kit)
     reading = RunData(kit.replayed(script, kit.keep), script)
     assert all(METRICS[name].compute(reading) == 1 for name in (*SHARES, "continuity_minimum"))
@@ -111,7 +109,7 @@ def test_who_keeps_everything_has_everything(kit: Any) -> None:
 
 @settings(max_examples=50)
 @given(data=st.data())
-def test_who_keeps_everything_misses_nothing_on_any_script(kit: Any, data: st.DataObject) -> None:
+def test_who_keeps_everything_misses_nothing_on_any_script(kit, data):
     script = data.draw(kit.stories())
     reading = RunData(kit.replayed(script, kit.keep), script)
     assert METRICS["request_missing"].compute(reading) == 0
@@ -123,7 +121,7 @@ def test_who_keeps_everything_misses_nothing_on_any_script(kit: Any, data: st.Da
 
 @settings(max_examples=40)
 @given(fewer=st.integers(1, 40), more=st.integers(0, 20), at=st.sampled_from([15, 31, 47]))
-def test_a_longer_tail_never_says_less(kit: Any, fewer: int, more: int, at: int) -> None:
+def test_a_longer_tail_never_says_less(kit, fewer, more, at):
     script = sound(kit)
     small, large = (
         RunData(kit.replayed(script, kit.at(at, lambda m, n=n: m[-n:])), script)  # type: ignore[misc]
@@ -137,7 +135,7 @@ def test_a_longer_tail_never_says_less(kit: Any, fewer: int, more: int, at: int)
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_what_holds_more_never_closes_less(kit: Any, data: st.DataObject) -> None:
+def test_what_holds_more_never_closes_less(kit, data):
     """The same tail, and before it some of the messages, or these and others."""
     script = sound(kit)
     some = data.draw(st.sets(st.integers(0, 36)))

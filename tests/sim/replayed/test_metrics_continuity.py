@@ -1,7 +1,5 @@
 """The figures of continuity, by hand and against a recount from whole prompts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -55,17 +53,17 @@ def ruled(view: Any, host: Any, most: int = 99) -> Any:
         (lambda view, host: ruled(view, host, 4), 4 / 6),
     ],
 )
-def test_what_the_next_actions_need(kit: Any, change: Any, share: float) -> None:
+def test_what_the_next_actions_need(kit, change, share):
     trace = kit.replayed(errand(kit), kit.act(change))
     assert figure("forward_need", trace, errand(kit)) == pytest.approx(share)
 
 
-def test_nothing_needed_no_figure(kit: Any, story: Any) -> None:
+def test_nothing_needed_no_figure(kit, story):
     script = story.user("hi").answer("ho").script()
     assert figure("forward_need", kit.replayed(script, kit.keep), script) is None
 
 
-def test_what_stood_there_twice_is_held_while_it_stands_there_once(kit: Any, story: Any) -> None:
+def test_what_stood_there_twice_is_held_while_it_stands_there_once(kit, story):
     story.user("first").acts().result("mind AB-1200").acts().result("r").acts().result("r")
     script = story.answer("AB-1200 is done").script()
 
@@ -105,7 +103,7 @@ CUT_SHORT = Message("u2", "user", (Part("text", "w", "truncated", (Source("u2"),
         ([10] * 6, lambda m: [*m[:2], CUT_SHORT, *m[3:]], 20 / 50),
     ],
 )
-def test_verbatim_recency(kit: Any, sizes: list[int], change: Any, share: float) -> None:
+def test_verbatim_recency(kit, sizes, change, share):
     script, cut = talk(kit, sizes), kit.at(len(sizes) - 1, change)
     assert figure("verbatim_recency", kit.replayed(script, cut), script) == share
 
@@ -144,20 +142,20 @@ EMPTY = Message("empty", "user", (Part("text", "", "synthetic", ()),))
         (lambda m: [NOTE, m[0], *m], 1, 11),
     ],
 )
-def test_faults_are_counted(change: Any, faults: int, messages: int, kit: Any) -> None:
+def test_faults_are_counted(change, faults, messages, kit):
     assert reshaped(kit, change) == pytest.approx(1 - faults / messages)
 
 
-def test_prompts_without_messages_are_never_sound(kit: Any) -> None:
+def test_prompts_without_messages_are_never_sound(kit):
     nothing = kit.act(lambda view, host: view.with_messages([]))
     assert figure("structural_validity", kit.replayed(exchange(kit), nothing), exchange(kit)) == 0
 
 
-def test_a_result_before_its_call_is_a_fault(kit: Any) -> None:
+def test_a_result_before_its_call_is_a_fault(kit):
     assert reshaped(kit, lambda m: [m[0], m[2], m[1], *m[3:]]) < 1
 
 
-def test_a_share_is_never_below_nothing(kit: Any, story: Any) -> None:
+def test_a_share_is_never_below_nothing(kit, story):
     """One message with the results of three calls that were cut off."""
     calls = tuple(
         verbatim("a", "tool_call", "{}", name="read", call_id=str(number)) for number in range(3)
@@ -173,7 +171,7 @@ def test_a_share_is_never_below_nothing(kit: Any, story: Any) -> None:
     assert 0 <= figure("structural_validity", trace, wide) <= 1
 
 
-def test_who_changes_nothing_is_as_valid_as_the_script(kit: Any, story: Any) -> None:
+def test_who_changes_nothing_is_as_valid_as_the_script(kit, story):
     broken = story.user("go").acts().user("never mind").answer("ok").script()
     assert figure("structural_validity", kit.replayed(broken, kit.keep), broken) == 1 - 1 / 4
     assert figure("structural_validity", kit.replayed(exchange(kit), kit.keep), exchange(kit)) == 1

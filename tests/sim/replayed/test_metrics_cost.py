@@ -1,7 +1,5 @@
 """The figures of cost, each on calls that one can add up by hand."""
 
-from __future__ import annotations
-
 from statistics import median
 from typing import Any
 
@@ -56,7 +54,7 @@ MANY = side(Usage(1, 10, 100, 1000, 10_000))
                   "write_spike": None, "tokens_rewritten": 0}),
     ],
 )  # fmt: skip
-def test_what_calls_cost(usages: Any, sides: Any, expected: dict[str, float], kit: Any) -> None:
+def test_what_calls_cost(usages, sides, expected, kit):
     trace = kit.trace_of(*usages, model="claude-sonnet-4-5", side=sides)
     found = {name: figure(name, trace) for name in expected}
     assert found == {n: None if v is None else pytest.approx(v) for n, v in expected.items()}
@@ -66,7 +64,7 @@ CLASSES = ("cost_input_usd", "cost_read_usd", "cost_write_usd", "cost_output_usd
 
 
 @pytest.mark.parametrize("model", ["claude-sonnet-4-5", "gemini-2.5-pro", "self-hosted-70b"])
-def test_classes_and_side_calls_add_up_to_the_bill(model: str, kit: Any) -> None:
+def test_classes_and_side_calls_add_up_to_the_bill(model, kit):
     usages = [Usage(900, 2000, 300, 0, 50, 7), Usage(0, 210_000, 0, 40, 9), Usage()]
     extra = side(Usage(uncached=1000, output=100), model)
     trace = kit.trace_of(*usages, model=model, side=[(), extra, ()])
@@ -90,9 +88,7 @@ def test_classes_and_side_calls_add_up_to_the_bill(model: str, kit: Any) -> None
         ([Usage(cache_write_5m=100), Usage(cache_read=110, cache_write_5m=20)], 0),
     ],
 )
-def test_what_was_sent_and_is_fresh_was_rewritten(
-    usages: list[Usage], rewritten: int, kit: Any
-) -> None:
+def test_what_was_sent_and_is_fresh_was_rewritten(usages, rewritten, kit):
     assert figure("tokens_rewritten", kit.trace_of(*usages)) == rewritten
 
 
@@ -116,7 +112,7 @@ SPIKES = ("write_spike", "write_spike_max", "write_spike_ratio", "write_spike_ra
         ([100, 40], (1,), (-60, -60, 0.4, 0.4)),
     ],
 )
-def test_spikes(tokens: Any, compactions: Any, spikes: tuple[float, ...], kit: Any) -> None:
+def test_spikes(tokens, compactions, spikes, kit):
     trace = kit.trace_of(*(kit.usage(cache_misses=n) for n in tokens), compactions=compactions)
     expected = [None if spike is None else pytest.approx(spike) for spike in spikes]
     assert [figure(name, trace) for name in SPIKES] == expected
@@ -127,7 +123,7 @@ USAGES = st.lists(st.builds(Usage, TOKENS, TOKENS, TOKENS, TOKENS, TOKENS), max_
 
 
 @given(usages=USAGES, data=st.data())
-def test_figures_are_those_of_a_plain_count(usages: list[Usage], data: Any, kit: Any) -> None:
+def test_figures_are_those_of_a_plain_count(usages, data, kit):
     acts = data.draw(st.sets(st.integers(1, max(1, len(usages) - 1)), max_size=4))
     trace = kit.trace_of(*usages, compactions=acts)
     cache_misses = [u.uncached + u.cache_write_5m + u.cache_write_1h for u in usages]
@@ -150,7 +146,7 @@ def test_figures_are_those_of_a_plain_count(usages: list[Usage], data: Any, kit:
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_a_replay_never_reads_and_pays_for_the_same_token(kit: Any, data: st.DataObject) -> None:
+def test_a_replay_never_reads_and_pays_for_the_same_token(kit, data):
     script = data.draw(kit.stories())
     trace = kit.replayed(script, kit.whim(), seed=data.draw(st.integers(0, 99)))
     figures = measure(trace, script)
@@ -163,9 +159,7 @@ def test_a_replay_never_reads_and_pays_for_the_same_token(kit: Any, data: st.Dat
 
 @settings(max_examples=40)
 @given(data=st.data())
-def test_keeping_everything_writes_nothing_twice_while_the_cache_lives(
-    kit: Any, data: st.DataObject
-) -> None:
+def test_keeping_everything_writes_nothing_twice_while_the_cache_lives(kit, data):
     story = kit.Story().user(kit.prose(1100))
     for _ in range(data.draw(st.integers(1, 8))):
         story.acts().result(kit.prose(data.draw(st.integers(1, 300))))
@@ -186,14 +180,14 @@ def logged(kit: Any, story: Any, *, model: str, usages: Any = LOGGED) -> RunData
     return RunData(kit.replayed(script, kit.keep, model=model), script)
 
 
-def test_the_recorded_bill_is_that_of_the_logs_own_usage(kit: Any, story: Any) -> None:
+def test_the_recorded_bill_is_that_of_the_logs_own_usage(kit, story):
     data = logged(kit, story, model="recorded")
     prompts = 15 * 3e-6 + 3_000 * 0.3e-6 + 3_500 * 3.75e-6 + 200 * 6e-6
     assert METRICS["recorded_input_usd"].compute(data) == pytest.approx(prompts)
     assert METRICS["recorded_usd"].compute(data) == pytest.approx(prompts + 100 * 15e-6)
 
 
-def test_at_other_prices_or_without_all_usage_there_is_none(kit: Any, story: Any) -> None:
+def test_at_other_prices_or_without_all_usage_there_is_none(kit, story):
     other = logged(kit, story, model="claude-opus-4-5")
     assert METRICS["recorded_usd"].compute(other) is None
     half = logged(kit, kit.Story(), model="recorded", usages=[LOGGED[0], None])

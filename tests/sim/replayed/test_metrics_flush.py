@@ -1,7 +1,5 @@
 """Whether a flush came before each compaction, each on calls that one can add up by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -59,13 +57,11 @@ def figures(kit: Any, *steps: tuple[int, int, tuple[SideCall, ...]], promised: b
          (1.0, 10, 12)),
     ],
 )  # fmt: skip
-def test_flushes_and_their_margins(
-    steps: Any, expected: tuple[float | None, ...], kit: Any
-) -> None:
+def test_flushes_and_their_margins(steps, expected, kit):
     assert figures(kit, *steps) == expected
 
 
-def test_without_a_promise_there_is_no_figure(kit: Any) -> None:
+def test_without_a_promise_there_is_no_figure(kit):
     assert figures(kit, (100, 0, ()), (50, 1, ()), promised=False) == (None, None, None)
 
 
@@ -83,7 +79,7 @@ SPEC = (
 )
 
 
-def test_a_pipeline_that_flushes_says_so_in_its_trace(kit: Any, long: Any) -> None:
+def test_a_pipeline_that_flushes_says_so_in_its_trace(kit, long):
     flushing = find_strategy(SPEC)
     assert isinstance(flushing, Pipeline)
     trace = kit.replayed(long, flushing, summarizer=kit.Echo(), window=4000)
@@ -91,7 +87,7 @@ def test_a_pipeline_that_flushes_says_so_in_its_trace(kit: Any, long: Any) -> No
     assert not kit.replayed(long, flushing.steps[1], summarizer=kit.Echo()).header.flushes
 
 
-def test_an_experiment_names_who_flushes_and_has_the_figures(kit: Any, long: Any) -> None:
+def test_an_experiment_names_who_flushes_and_has_the_figures(kit, long):
     both = find_strategy(SPEC), find_strategy("keep_all")
     source = Source("story", lambda: [long])
     results = Experiment(

@@ -1,7 +1,5 @@
 """What of the facts is in memory when a compaction has followed a flush."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -85,7 +83,5 @@ def figures(
         ({"flush": 7, "cut": 7, "kinds": ("decision",), "purpose": "turn"}, [None] * 4),
     ],
 )
-def test_what_memory_holds_when_a_compaction_followed_a_flush(
-    kit: Any, script: Conversation, how: dict[str, Any], expected: list[float | None]
-) -> None:
+def test_what_memory_holds_when_a_compaction_followed_a_flush(kit, script, how, expected):
     assert figures(kit, script, **how) == expected

@@ -1,7 +1,5 @@
 """The figures of continuity against a recount from whole prompts, and laws that they keep."""
 
-from __future__ import annotations
-
 from collections import Counter
 from typing import Any
 
@@ -107,7 +105,7 @@ NEWEST = {"verbatim_recency_1": 1, "verbatim_recency_2": 2, "verbatim_recency_5"
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_forward_need_is_that_of_a_recount(kit: Any, data: st.DataObject) -> None:
+def test_forward_need_is_that_of_a_recount(kit, data):
     script, trace = data.draw(replays(kit, rewinds=False))
     for name, actions in AHEAD.items():
         assert same(figure(name, trace, script), recounted_need(trace, script, actions)), name
@@ -115,7 +113,7 @@ def test_forward_need_is_that_of_a_recount(kit: Any, data: st.DataObject) -> Non
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_structure_is_that_of_a_recount(kit: Any, data: st.DataObject) -> None:
+def test_structure_is_that_of_a_recount(kit, data):
     script, trace = data.draw(replays(kit))
     assert same(figure("structural_validity", trace, script), recounted_validity(trace))
     assert figure("rejected_calls", trace, script) == recounted_rejections(trace)
@@ -123,7 +121,7 @@ def test_structure_is_that_of_a_recount(kit: Any, data: st.DataObject) -> None:
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_verbatim_recency_is_that_of_a_recount(kit: Any, data: st.DataObject) -> None:
+def test_verbatim_recency_is_that_of_a_recount(kit, data):
     script, trace = data.draw(replays(kit))
     for name, count in {**NEWEST, "verbatim_recency": 10}.items():
         assert same(figure(name, trace, script), recounted_recency(trace, count)), name
@@ -134,21 +132,21 @@ def test_verbatim_recency_is_that_of_a_recount(kit: Any, data: st.DataObject) ->
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_who_keeps_everything_lacks_nothing_on_any_script(kit: Any, data: st.DataObject) -> None:
+def test_who_keeps_everything_lacks_nothing_on_any_script(kit, data):
     script = data.draw(kit.stories(rewinds=False))
     trace = kit.replayed(script, kit.keep)
     assert figure("forward_need", trace, script) in (1, None)
     assert figure("verbatim_recency", trace, script) is None
 
 
-def test_what_was_taken_back_is_not_needed(kit: Any, story: Any) -> None:
+def test_what_was_taken_back_is_not_needed(kit, story):
     """No strategy can hold what the user has unsaid: keeping everything must still be all."""
     story.user("go").answer("ok").user("it is AB-1200").answer("well").rewind("a1")
     script = story.user("it is AB-1300").answer("not AB-1200, then").script()
     assert figure("forward_need", kit.replayed(script, kit.keep), script) in (1, None)
 
 
-def test_an_action_that_was_taken_back_needs_nothing_of_what_follows(kit: Any, story: Any) -> None:
+def test_an_action_that_was_taken_back_needs_nothing_of_what_follows(kit, story):
     story.user("mind AB-1200").answer("ok").rewind("").user("other").answer("AB-1200 is gone")
     script = story.script()
     assert figure("forward_need", kit.replayed(script, kit.keep), script) in (1, None)
@@ -156,7 +154,7 @@ def test_an_action_that_was_taken_back_needs_nothing_of_what_follows(kit: Any, s
 
 @settings(max_examples=60)
 @given(data=st.data(), fewer=st.integers(1, 6), more=st.integers(0, 6))
-def test_more_context_never_holds_less(data: Any, fewer: int, more: int, kit: Any) -> None:
+def test_more_context_never_holds_less(data, fewer, more, kit):
     script = data.draw(kit.stories(rewinds=False))
     small, large = (
         figure("forward_need", kit.replayed(script, keeping(kit, n, Lifetime.REQUEST)), script)

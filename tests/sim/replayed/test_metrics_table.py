@@ -1,7 +1,5 @@
 """The table of metrics: complete, and the figures the same whoever works in whatever order."""
 
-from __future__ import annotations
-
 import re
 from importlib import import_module
 from pkgutil import iter_modules
@@ -26,7 +24,7 @@ UNITS = {
 OF_RUN = r"(sum|count|mean|median|maximum|minimum|one less|overflows|95th)"
 
 
-def test_a_metric_says_what_it_is() -> None:
+def test_a_metric_says_what_it_is():
     for name, metric in METRICS.items():
         assert metric.unit in UNITS, name
         assert metric.better in ("lower", "higher", "neither"), name
@@ -39,7 +37,7 @@ def test_a_metric_says_what_it_is() -> None:
             assert foreign not in metric.definition, name
 
 
-def test_every_metric_that_a_file_declares_is_in_the_table_once() -> None:
+def test_every_metric_that_a_file_declares_is_in_the_table_once():
     for file in iter_modules(metrics.__path__):
         import_module(f"{metrics.__name__}.{file.name}")
     declared = [each for file in _declared.values() for each in file]
@@ -48,20 +46,20 @@ def test_every_metric_that_a_file_declares_is_in_the_table_once() -> None:
     assert list(METRICS.values()) == joined
 
 
-def test_only_what_is_asked_for_is_computed(kit: Any, story: Any) -> None:
+def test_only_what_is_asked_for_is_computed(kit, story):
     script = story.user("1").answer("1").script()
     reading = RunData(kit.replayed(script, kit.keep), script)
     assert figures(reading, ("calls", "overflows")) == {"calls": 1, "overflows": 0}
     assert "changes" not in vars(reading)  # what the dear ones need was not made
 
 
-def test_measuring_gives_the_figures_of_the_table(kit: Any, story: Any) -> None:
+def test_measuring_gives_the_figures_of_the_table(kit, story):
     script = story.user("1").answer("1").script()
     assert list(measure(kit.replayed(script, kit.keep), script)) == list(METRICS)
     assert list(measure(kit.trace_of(), script)) == list(METRICS)
 
 
-def test_a_share_is_a_share(kit: Any) -> None:
+def test_a_share_is_a_share(kit):
     story = kit.Story().user(kit.prose(1500))
     for _ in range(20):
         story.acts('{"path": "src/main.py"}').result(kit.prose(200) + " src/main.py")
@@ -73,7 +71,7 @@ def test_a_share_is_a_share(kit: Any) -> None:
                 assert 0 <= found[name] <= 1, name
 
 
-def test_counts_of_a_run(kit: Any) -> None:
+def test_counts_of_a_run(kit):
     story = kit.Story().user(kit.prose(100)).answer("ok").user(kit.prose(100)).answer("ok")
     script = story.user("x").answer("y").script()
     cut = kit.at(5, lambda messages: messages[-1:])
@@ -112,14 +110,14 @@ def stored(results: Any, folder: Any) -> dict[str, bytes]:
     }
 
 
-def test_the_number_of_workers_changes_nothing(alone: Any, tmp_path: Any) -> None:
+def test_the_number_of_workers_changes_nothing(alone, tmp_path):
     several = small(SPECS).run(Workers(2))
     assert several == alone
     assert not alone.failed
     assert stored(several, tmp_path / "2") == stored(alone, tmp_path / "1")
 
 
-def test_the_order_of_strategies_changes_nothing_but_the_order(alone: Any) -> None:
+def test_the_order_of_strategies_changes_nothing_but_the_order(alone):
     turned = small(SPECS[::-1]).run()
 
     def by_name(results: Any) -> dict[tuple[str, str], Any]:
@@ -129,6 +127,6 @@ def test_the_order_of_strategies_changes_nothing_but_the_order(alone: Any) -> No
     assert [run.strategy for run in turned.runs[:4]] == [r.strategy for r in alone.runs[:4]][::-1]
 
 
-def test_a_strategy_is_measured_alone_as_among_others(alone: Any) -> None:
+def test_a_strategy_is_measured_alone_as_among_others(alone):
     single = small(SPECS[1:2]).run()
     assert single.runs == [run for run in alone.runs if run.strategy == single.runs[0].strategy]

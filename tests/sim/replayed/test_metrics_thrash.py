@@ -1,7 +1,5 @@
 """Compaction after compaction: each figure by hand, and recounted by brute force."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from itertools import pairwise
@@ -67,7 +65,7 @@ def run(kit: Any, story: Any, *at: int) -> RunData:
 # ------------------------------------------------------------------------------- how often and soon
 
 
-def test_how_often_and_how_soon(kit: Any, story: Any) -> None:
+def test_how_often_and_how_soon(kit, story):
     for _ in range(20):
         story.user("go").answer("ok")
     data = run(kit, story, 5, 11, 15, 35)  # calls 2, 5, 7 and 17 of 20, from 0
@@ -75,7 +73,7 @@ def test_how_often_and_how_soon(kit: Any, story: Any) -> None:
     assert told(data, "compaction_interval_min") == 2
 
 
-def test_once_is_no_interval_and_never_is_no_share(kit: Any, story: Any) -> None:
+def test_once_is_no_interval_and_never_is_no_share(kit, story):
     story.user("go").answer("ok").user("on").answer("ok")
     assert told(run(kit, story, 3), "compaction_interval_min") is None
     never = run(kit, story)
@@ -88,7 +86,7 @@ def test_once_is_no_interval_and_never_is_no_share(kit: Any, story: Any) -> None
 # ---------------------------------------------------------------------------------- for how little
 
 
-def test_the_floor_is_what_stays_of_what_would_have_been_sent(kit: Any, story: Any) -> None:
+def test_the_floor_is_what_stays_of_what_would_have_been_sent(kit, story):
     """50, 30 and 20 tokens; the last 20 stay."""
     story.user(kit.prose(50, "a")).answer(kit.prose(30, "b")).user(kit.prose(20, "c")).answer("d")
     data = run(kit, story, 3)
@@ -97,7 +95,7 @@ def test_the_floor_is_what_stays_of_what_would_have_been_sent(kit: Any, story: A
     assert told(data, "floor_system") == 0
 
 
-def test_of_the_floor_the_system_prompt_is_told_apart(kit: Any, story: Any) -> None:
+def test_of_the_floor_the_system_prompt_is_told_apart(kit, story):
     story.user(kit.prose(50, "a")).answer(kit.prose(30, "b")).user(kit.prose(20, "c")).answer("d")
     part = Part("text", kit.prose(60, "s"), "verbatim", (Source("s"),))
     script = story.script(system=(part,))
@@ -107,12 +105,12 @@ def test_of_the_floor_the_system_prompt_is_told_apart(kit: Any, story: Any) -> N
 
 
 @pytest.mark.parametrize(("kept", "small"), [(95, 1.0), (85, 0.0)])
-def test_a_gain_under_a_tenth_is_small(kit: Any, story: Any, kept: int, small: float) -> None:
+def test_a_gain_under_a_tenth_is_small(kit, story, kept, small):
     story.user(kit.prose(100 - kept, "a")).answer("").user(kit.prose(kept, "c")).answer("d")
     assert told(run(kit, story, 3), "compactions_small_gain") == small
 
 
-def test_a_summary_longer_than_what_it_replaces_has_a_floor_above_one(kit: Any, story: Any) -> None:
+def test_a_summary_longer_than_what_it_replaces_has_a_floor_above_one(kit, story):
     story.user("a").answer("b").user("c").answer("d")
     long = Message("sum", "user", (Part("text", kit.prose(9), "summary", (Source("u1"),)),))
     longer = kit.at(3, lambda messages: [long, messages[-1]])
@@ -125,7 +123,7 @@ def test_a_summary_longer_than_what_it_replaces_has_a_floor_above_one(kit: Any, 
 # ----------------------------------------------------------------------------------------- for what
 
 
-def test_who_reads_again_what_was_dropped_causes_the_next(kit: Any, story: Any) -> None:
+def test_who_reads_again_what_was_dropped_causes_the_next(kit, story):
     """At the second compaction, 100 of its tokens are a file that the first had dropped."""
     reads(story.user("go"), kit, "a", "b", "c").acts("{}").result("x")
     reads(story, kit, "a").acts("{}").result("y")
@@ -134,20 +132,20 @@ def test_who_reads_again_what_was_dropped_causes_the_next(kit: Any, story: Any) 
     assert told(data, "compactions_by_rereads") == 0.5  # the first is caused by none
 
 
-def test_who_reads_something_else_does_not(kit: Any, story: Any) -> None:
+def test_who_reads_something_else_does_not(kit, story):
     reads(story.user("go"), kit, "a", "b", "c").acts("{}").result("x")
     reads(story, kit, "d").acts("{}").result("y")
     assert told(run(kit, story.answer("done"), 7, 11), "compactions_by_rereads") == 0
 
 
-def test_what_is_still_there_is_not_read_again(kit: Any, story: Any) -> None:
+def test_what_is_still_there_is_not_read_again(kit, story):
     """The newest message stays at the first compaction: that result was not dropped."""
     reads(story.user("go"), kit, "a", "b", "c")
     reads(story, kit, "c").acts("{}").result("y")
     assert told(run(kit, story.answer("done"), 7, 9), "compactions_by_rereads") == 0
 
 
-def test_too_little_was_read_again_to_have_caused_it(kit: Any, story: Any) -> None:
+def test_too_little_was_read_again_to_have_caused_it(kit, story):
     """90 tokens came at the last call, and 10 of a dropped file before."""
     reads(story.user("go"), kit, "a", tokens=10)
     reads(story, kit, "b", "c")
@@ -157,9 +155,7 @@ def test_too_little_was_read_again_to_have_caused_it(kit: Any, story: Any) -> No
 
 
 @pytest.mark.parametrize(("second", "caused"), [("same", 0.5), ("other", 0.0)])
-def test_a_command_is_run_again_in_vain_only_if_it_says_the_same(
-    kit: Any, story: Any, second: str, caused: float
-) -> None:
+def test_a_command_is_run_again_in_vain_only_if_it_says_the_same(kit, story, second, caused):
     command = '{"cmd":"make test"}'
     story.user("go").acts(command).result(kit.prose(100, "same"))
     story.acts("{}").result("x").acts("{}").result("y")
@@ -167,7 +163,7 @@ def test_a_command_is_run_again_in_vain_only_if_it_says_the_same(
     assert told(run(kit, story, 5, 9), "compactions_by_rereads") == caused
 
 
-def test_in_the_closed_loop_what_is_fetched_again_counts(kit: Any, story: Any) -> None:
+def test_in_the_closed_loop_what_is_fetched_again_counts(kit, story):
     code = Fact("code", "tool_detail", "door code", "k3-99471", (Source("r1", 0),), handle="r1")
     story.user("look").acts('{"path": "doors.txt"}').result(f"door code k3-99471 {kit.prose(90)}")
     story.answer("noted").user("go in").answer("k3-99471").user("on").answer("k3-99471")
@@ -193,7 +189,7 @@ def asked(uncached: int, read: int, output: int, purpose: str = "summary") -> Si
     return SideCall(purpose, "gpt-5", 0.0, usage, {})
 
 
-def test_users_wait_for_what_is_written_and_for_what_missed_the_cache(kit: Any) -> None:
+def test_users_wait_for_what_is_written_and_for_what_missed_the_cache(kit):
     first, second = asked(70_000, 900_000, 470), asked(0, 100_000, 94)
     flush = asked(10**6, 0, 10**4, "flush")
     trace = kit.trace_of(*[kit.usage()] * 3, side=[(first, second), (second, flush), ()])
@@ -202,7 +198,7 @@ def test_users_wait_for_what_is_written_and_for_what_missed_the_cache(kit: Any) 
     assert told(data, "compaction_stall_max_s") == pytest.approx(2 + 10 + 2)
 
 
-def test_nobody_waits_for_what_is_made_beside_the_work(kit: Any) -> None:
+def test_nobody_waits_for_what_is_made_beside_the_work(kit):
     awaited = asked(70_000, 0, 470)
     beside = msgspec.structs.replace(awaited, waits=False)
     trace = kit.trace_of(*[kit.usage()] * 2, side=[(awaited, beside), (beside,)])
@@ -210,7 +206,7 @@ def test_nobody_waits_for_what_is_made_beside_the_work(kit: Any) -> None:
     assert told(data, "compaction_stall_s") == told(data, "compaction_stall_max_s") == 2 + 10
 
 
-def test_the_speed_is_that_of_the_definition() -> None:
+def test_the_speed_is_that_of_the_definition():
     assert Speed(47, 35_000) == SPEED
     definition = METRICS["compaction_stall_s"].definition
     assert f"{SPEED.output} tokens per second" in definition
@@ -297,7 +293,7 @@ def sessions(draw: st.DrawFn, kit: Any) -> Conversation:
 
 @settings(max_examples=60)
 @given(st.data())
-def test_figures_are_those_of_a_naive_count(kit: Any, data: Any) -> None:
+def test_figures_are_those_of_a_naive_count(kit, data):
     script = data.draw(sessions(kit))
     keep, limit = data.draw(st.integers(1, 4)), data.draw(st.integers(5, 200))
     cutting = kit.act(
@@ -310,7 +306,7 @@ def test_figures_are_those_of_a_naive_count(kit: Any, data: Any) -> None:
         assert told(found, name) == (value if value is None else pytest.approx(value)), name
 
 
-def test_the_ends_are_those_of_the_null_strategies(kit: Any) -> None:
+def test_the_ends_are_those_of_the_null_strategies(kit):
     story = kit.Story()
     for n in range(10):
         story.user(kit.prose(50, f"u{n}")).answer("ok")
@@ -336,10 +332,10 @@ class TestFiredEarly:
         return told(data, "fired_early")
 
     @pytest.mark.parametrize("by", [250, 0, -40])
-    def test_it_is_what_was_believed_too_much(self, kit: Any, story: Any, by: int) -> None:
+    def test_it_is_what_was_believed_too_much(self, kit, story, by):
         assert self.told(kit, story, by) == by
 
-    def test_thinking_that_the_model_drops_is_in_no_context(self, kit: Any, story: Any) -> None:
+    def test_thinking_that_the_model_drops_is_in_no_context(self, kit, story):
         """Of the turn before; who counts it believes too much."""
         story.user("1")._say("a", "assistant", "thinking", kit.prose(300), 10, call=Call())
         story.answer("1").user("2").answer("2")
@@ -352,11 +348,11 @@ class TestFiredEarly:
         data = RunData(kit.replayed(script, kit.act(cut)), script)
         assert told(data, "fired_early") == 300
 
-    def test_strategies_of_a_turn_count_too(self, kit: Any, story: Any) -> None:
+    def test_strategies_of_a_turn_count_too(self, kit, story):
         turn = {"phases": [Phase.BEFORE_TURN], "lifetime": Lifetime.TURN}
         assert self.told(kit, story, 30, **turn) == 30
 
-    def test_who_believes_no_estimate_has_none(self, kit: Any, story: Any) -> None:
+    def test_who_believes_no_estimate_has_none(self, kit, story):
         for n in range(3):
             story.user(f"{n}").answer(f"{n}")
         assert told(run(kit, story, 3), "fired_early") is None
@@ -370,7 +366,7 @@ class TestFiredEarly:
             "trim_messages(max_tokens=1000)",
         ],
     )
-    def test_who_estimates_says_so(self, kit: Any, story: Any, spec: str) -> None:
+    def test_who_estimates_says_so(self, kit, story, spec):
         """In ten times as many digits as an estimate by characters takes them to be tokens."""
         for n in range(3):
             story.user(f"{n}").acts().result("0 1 2 3 4 5 6 7 8 9 " * 100).answer("done")
@@ -381,7 +377,7 @@ class TestFiredEarly:
         assert early is not None
         assert early < -500
 
-    def test_a_refused_request_was_started_by_its_size(self, kit: Any, story: Any) -> None:
+    def test_a_refused_request_was_started_by_its_size(self, kit, story):
         def cut(view: View, host: Host) -> View:
             host.believe(0, view)
             return view.with_messages(view.messages[-1:])
@@ -392,9 +388,7 @@ class TestFiredEarly:
         assert [step.compaction for step in data.trace.steps] == [False, True]
         assert told(data, "fired_early") is None
 
-    def test_an_agent_that_counts_characters_is_late_where_they_are_dense(
-        self, kit: Any, story: Any
-    ) -> None:
+    def test_an_agent_that_counts_characters_is_late_where_they_are_dense(self, kit, story):
         """What came since the report is estimated: here a token for each character."""
         digits = "0 1 2 3 4 5 6 7 8 9 " * 500
         story.user("read").acts().result(digits).answer("done").user("go on").answer("again")

@@ -1,7 +1,5 @@
 """What goes beyond reading and appending: each figure on calls that one can add up by hand."""
 
-from __future__ import annotations
-
 import math
 from typing import Any
 
@@ -77,9 +75,7 @@ def summary(number: int, usage: Usage, purpose: str = "summary", **causes: int) 
          {"spike_avoidable_cost_usd": 0, "break_even_calls": None, "paid_back": None}),
     ],
 )  # fmt: skip
-def test_what_goes_beyond_reading_and_appending(
-    calls: Any, side: Any, model: str, expected: dict[str, float], kit: Any
-) -> None:
+def test_what_goes_beyond_reading_and_appending(calls, side, model, expected, kit):
     trace = told(kit, *calls, model=model, side=side)
     found = {name: figure(name, trace) for name in expected}
     assert found == {n: None if v is None else pytest.approx(v) for n, v in expected.items()}
@@ -98,7 +94,7 @@ def compacted(kit: Any, later: int, after: int = 2000) -> Any:
     return told(kit, grown, cut, *[calm] * later, side=side, compactions=(1,))
 
 
-def test_a_compaction_pays_for_itself_by_what_later_calls_need_not_read(kit: Any) -> None:
+def test_a_compaction_pays_for_itself_by_what_later_calls_need_not_read(kit):
     avoidable_cost, ask, saved = 1500 * 3.45 * MILLION, 0.0045, 8000 * 0.3 * MILLION
     assert (avoidable_cost + ask) / saved == pytest.approx(4.03, abs=0.01)
     for later, paid in [(2, 0.0), (3, 0.0), (4, 1.0)]:  # and the compaction's own call
@@ -108,13 +104,13 @@ def test_a_compaction_pays_for_itself_by_what_later_calls_need_not_read(kit: Any
         assert figure("paid_back", trace) == paid
 
 
-def test_what_saves_nothing_never_pays(kit: Any) -> None:
+def test_what_saves_nothing_never_pays(kit):
     trace = compacted(kit, 9, after=10_500)
     assert figure("break_even_calls", trace) == math.inf
     assert figure("paid_back", trace) == 0
 
 
-def test_expired_tokens_are_not_the_compactions_to_pay(kit: Any) -> None:
+def test_expired_tokens_are_not_the_compactions_to_pay(kit):
     grown = Usage(cache_read=10_000), {}
     cut = Usage(cache_write_5m=2000), {"ttl_expired": 500, "compaction": 1500}
     trace = told(kit, grown, cut, compactions=(1,))
@@ -122,9 +118,7 @@ def test_expired_tokens_are_not_the_compactions_to_pay(kit: Any) -> None:
 
 
 @pytest.mark.parametrize("kept", [1, 3])
-def test_what_is_removed_is_what_keeping_everything_would_have_sent_more(
-    kit: Any, kept: int
-) -> None:
+def test_what_is_removed_is_what_keeping_everything_would_have_sent_more(kit, kept):
     story = kit.Story()
     for number in range(5):
         story.user(kit.prose(300 + number)).answer(kit.prose(7))
@@ -140,7 +134,7 @@ def test_what_is_removed_is_what_keeping_everything_would_have_sent_more(
 # The first token
 
 
-def test_the_proxy_is_the_prefill_of_what_is_fresh_behind_what_is_read(kit: Any) -> None:
+def test_the_proxy_is_the_prefill_of_what_is_fresh_behind_what_is_read(kit):
     calls = [(Usage(cache_read=1000 * n, cache_write_5m=100 * n), {}) for n in range(1, 21)]
     trace, seconds = told(kit, *calls), PRESETS["70b"].prefill_seconds
     assert figure("ttft_proxy_p50", trace) == seconds(1000, 10_000)
@@ -148,7 +142,7 @@ def test_the_proxy_is_the_prefill_of_what_is_fresh_behind_what_is_read(kit: Any)
     assert figure("ttft_proxy_p50", kit.trace_of()) is None
 
 
-def test_who_reads_everything_waits_for_nothing(kit: Any) -> None:
+def test_who_reads_everything_waits_for_nothing(kit):
     assert figure("ttft_proxy_p95", told(kit, (Usage(cache_read=10_000), {}))) == 0
 
 
@@ -172,7 +166,7 @@ def restless(kit: Any, lifetime: Any) -> Any:
 
 @settings(max_examples=40)
 @given(data=st.data(), lifetime=st.sampled_from(list(Lifetime)))
-def test_laws_of_any_replay(kit: Any, data: st.DataObject, lifetime: Any) -> None:
+def test_laws_of_any_replay(kit, data, lifetime):
     script, seed = data.draw(kit.stories()), data.draw(st.integers(0, 99))
     how = {"seed": seed, "summarizer": kit.Echo(), "model": SONNET}
     trace = kit.replayed(script, restless(kit, lifetime), **how)
@@ -197,9 +191,7 @@ def test_laws_of_any_replay(kit: Any, data: st.DataObject, lifetime: Any) -> Non
 
 @given(kit_stories=st.data())
 @settings(max_examples=30)
-def test_keeping_everything_pays_no_premium_while_the_cache_lives(
-    kit: Any, kit_stories: st.DataObject
-) -> None:
+def test_keeping_everything_pays_no_premium_while_the_cache_lives(kit, kit_stories):
     story = kit.Story().user(kit.prose(1100))
     for _ in range(kit_stories.draw(st.integers(1, 8))):
         story.acts().result(kit.prose(kit_stories.draw(st.integers(1, 300))))
@@ -215,9 +207,7 @@ TOKENS = st.integers(0, 5000)
     st.builds(Usage, TOKENS, TOKENS, TOKENS, TOKENS, TOKENS),
     st.lists(st.tuples(st.sampled_from(sorted(ORDINARY)), TOKENS), max_size=4),
 )
-def test_reading_instead_moves_tokens_and_loses_none(
-    usage: Usage, stretches: list[tuple[str, int]]
-) -> None:
+def test_reading_instead_moves_tokens_and_loses_none(usage, stretches):
     spans, edge = [], 0
     for _, size in stretches:
         spans.append((edge, edge + size // 2))

@@ -1,7 +1,5 @@
 """What the next actions need: words that they use and that had appeared."""
 
-from __future__ import annotations
-
 import tracemalloc
 from typing import Any
 
@@ -21,7 +19,7 @@ def needed(needs: ForwardNeeds, ahead: int = 5) -> dict[str, set[str]]:
     }
 
 
-def test_only_what_had_appeared_can_be_needed(story: Any) -> None:
+def test_only_what_had_appeared_can_be_needed(story):
     story.user("fix src/main.py").acts('{"path": "src/main.py"}').result("see lib/new.py")
     script = story.acts('{"path": "lib/new.py"}').result("ok").answer("done").script()
     assert needed(ForwardNeeds(script)) == {
@@ -31,7 +29,7 @@ def test_only_what_had_appeared_can_be_needed(story: Any) -> None:
     }
 
 
-def test_a_call_looks_five_actions_ahead(story: Any) -> None:
+def test_a_call_looks_five_actions_ahead(story):
     story.user("mind AB-1200")
     for _ in range(5):
         story.acts("{}").result("ok")
@@ -40,44 +38,44 @@ def test_a_call_looks_five_actions_ahead(story: Any) -> None:
     assert [bool(words) for words in wants.values()] == [False, True, True, True, True, True]
 
 
-def test_how_far_it_looks_can_be_said(story: Any) -> None:
+def test_how_far_it_looks_can_be_said(story):
     script = story.user("mind AB-1200").acts("{}").result("ok").answer("AB-1200 it is").script()
     needs = ForwardNeeds(script, ahead=(1, 2))
     assert [len(each) for each in needed(needs, 1).values()] == [0, 1]
     assert [len(each) for each in needed(needs, 2).values()] == [1, 1]
 
 
-def test_a_word_that_appears_in_the_system_prompt_has_appeared(story: Any) -> None:
+def test_a_word_that_appears_in_the_system_prompt_has_appeared(story):
     script = story.user("go").answer("as AB-1200 says")
     told = script.script(system=(verbatim("system", "text", "obey AB-1200"),))
     assert needed(ForwardNeeds(told)) == {"a1": {"AB-1200"}}
     assert needed(ForwardNeeds(script.script())) == {"a1": set()}
 
 
-def test_what_an_answer_itself_says_has_not_appeared_before_it(story: Any) -> None:
+def test_what_an_answer_itself_says_has_not_appeared_before_it(story):
     script = story.user("go").answer("I made AB-1200").user("and?").answer("AB-1200 holds").script()
     assert needed(ForwardNeeds(script)) == {"a1": set(), "a2": {"AB-1200"}}
 
 
-def test_what_was_taken_back_has_not_appeared(story: Any) -> None:
+def test_what_was_taken_back_has_not_appeared(story):
     story.user("go").answer("well")
     story.user("mind AB-1200").rewind("a1").user("mind AB-7000").answer("AB-1200 and AB-7000")
     assert needed(ForwardNeeds(story.script()))["a2"] == {"AB-7000"}
 
 
-def test_what_was_taken_back_has_appeared_again_for_who_goes_on_from_it(story: Any) -> None:
+def test_what_was_taken_back_has_appeared_again_for_who_goes_on_from_it(story):
     story.user("mind AB-1200").answer("well").rewind("").user("mind AB-7000").answer("so")
     story.rewind("a1").answer("AB-1200 and AB-7000")
     wants = needed(ForwardNeeds(story.script()))
     assert wants == {"a1": {"AB-1200"}, "a2": set(), "a3": {"AB-1200"}}
 
 
-def test_an_aborted_answer_needs_nothing_and_tells_something(story: Any) -> None:
+def test_an_aborted_answer_needs_nothing_and_tells_something(story):
     script = story.user("go").aborted("AB-1200 it").user("yes?").answer("AB-1200").script()
     assert needed(ForwardNeeds(script)) == {"a1": {"AB-1200"}}
 
 
-def test_a_word_is_held_by_whatever_text_has_it(story: Any) -> None:
+def test_a_word_is_held_by_whatever_text_has_it(story):
     needs = ForwardNeeds(story.user("AB-1200").answer("AB-1200").script())
     summary = Part("text", "all about AB-1200.", "synthetic", ())
     longer = Part("text", "all about AB-12000.", "synthetic", ())
@@ -86,7 +84,7 @@ def test_a_word_is_held_by_whatever_text_has_it(story: Any) -> None:
     assert list(needs.held_in(Message("m", "user", (summary, longer, summary)))) == [0, 0]
 
 
-def test_the_latest_needs_are_remembered(story: Any) -> None:
+def test_the_latest_needs_are_remembered(story):
     script = story.user("AB-1200").answer("AB-1200").script()
     first = forward_needs(script)
     assert forward_needs(script) is first
@@ -98,7 +96,7 @@ def test_the_latest_needs_are_remembered(story: Any) -> None:
 
 @settings(max_examples=60)
 @given(data=st.data(), ahead=st.integers(1, 5))
-def test_needs_are_what_plain_sets_say(kit: Any, data: st.DataObject, ahead: int) -> None:
+def test_needs_are_what_plain_sets_say(kit, data, ahead):
     script = data.draw(kit.stories())
     ways = {"": []}  # by message, the messages up to it
     now = ""
@@ -139,7 +137,7 @@ def bytes_a_call(story: Any, calls: int) -> float:
     return taken / calls
 
 
-def test_a_call_of_a_long_session_takes_no_more_memory_than_one_of_a_short(kit: Any) -> None:
+def test_a_call_of_a_long_session_takes_no_more_memory_than_one_of_a_short(kit):
     # Numbers up to 256 take no memory in Python, so a shorter session seems to need less.
     short, long = (bytes_a_call(kit.Story(), calls) for calls in (1_000, 4_000))
     assert long < 1.3 * short

@@ -1,7 +1,5 @@
 """One run: what need not be replayed is not, and no figure tells."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import pytest
@@ -47,16 +45,14 @@ def measured(script: Conversation, strategy: Strategy) -> Run:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_the_figures_are_those_of_all_three_replays(script: Conversation, spec: str) -> None:
+def test_the_figures_are_those_of_all_three_replays(script, spec):
     strategy = find_strategy(spec)
     opened, best, worst = (replayed(script, strategy, loop) for loop in (None, LOOP.best, LOOP))
     whole = RunData(opened.trace, script, best, worst)
     assert measured(script, strategy).metrics == figures(whole, METRICS)
 
 
-def test_who_misses_nothing_is_replayed_once(
-    script: Conversation, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_who_misses_nothing_is_replayed_once(script, monkeypatch):
     loops: list[ClosedLoop | None] = []
 
     def counted(conversation: Conversation, strategy: Strategy, options: Options) -> Iterator[Step]:

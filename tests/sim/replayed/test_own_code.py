@@ -1,7 +1,5 @@
 """A summariser or a source of one's own costs its own rows, and a class handed over does, too."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Callable
@@ -66,7 +64,7 @@ def talk(kit: Any, name: str) -> Any:
 
 @pytest.mark.parametrize("deed", DEEDS)
 @pytest.mark.parametrize("who", [ALONE, Workers(2)], ids=["one", "two"])
-def test_a_class_that_was_handed_over_costs_its_own_row(kit: Any, deed: str, who: Workers) -> None:
+def test_a_class_that_was_handed_over_costs_its_own_row(kit, deed, who):
     script = talk(kit, "talk")
     planned = Experiment(
         (Source("talk", lambda: [script]),),
@@ -81,7 +79,7 @@ def test_a_class_that_was_handed_over_costs_its_own_row(kit: Any, deed: str, who
 
 
 @pytest.mark.parametrize("deed", DEEDS)
-def test_a_summariser_costs_the_rows_that_ask_it(kit: Any, deed: str) -> None:
+def test_a_summariser_costs_the_rows_that_ask_it(kit, deed):
     script = talk(kit, "talk")
     planned = Experiment(
         (Source("talk", lambda: [script]),),
@@ -104,7 +102,7 @@ def test_a_summariser_costs_the_rows_that_ask_it(kit: Any, deed: str) -> None:
 
 
 @pytest.mark.parametrize("deed", DEEDS)
-def test_a_source_costs_its_own_row_even_while_it_is_planned(kit: Any, deed: str) -> None:
+def test_a_source_costs_its_own_row_even_while_it_is_planned(kit, deed):
     script = talk(kit, "good")
 
     def load() -> Any:
@@ -127,7 +125,7 @@ def test_a_source_costs_its_own_row_even_while_it_is_planned(kit: Any, deed: str
     assert ("good", "ok") in [(run.conversation, run.status) for run in results.runs]
 
 
-def test_on_demand_it_runs_in_this_process(kit: Any) -> None:
+def test_on_demand_it_runs_in_this_process(kit):
     """So that a debugger reaches it, and what it leaves behind is there."""
     seen: list[int] = []
 
@@ -144,9 +142,7 @@ def test_on_demand_it_runs_in_this_process(kit: Any) -> None:
     assert set(seen) == {os.getpid()}
 
 
-def test_in_python_too_it_is_shown_what_it_prints(
-    kit: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_in_python_too_it_is_shown_what_it_prints(kit, capsys):
     @dataclass(frozen=True)
     class Talks(Strategy):
         def compact(self, view: Any, host: Any) -> Any:

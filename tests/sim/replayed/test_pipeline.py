@@ -1,7 +1,5 @@
 """Several strategies as one: asked in order, each with notes of its own."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -27,13 +25,13 @@ def adding(
     )
 
 
-def test_parts_are_asked_in_order_and_each_goes_on_from_the_last(kit: Any, story: Any) -> None:
+def test_parts_are_asked_in_order_and_each_goes_on_from_the_last(kit, story):
     script = story.user("hi").answer("ho").script()
     pipeline = Pipeline((adding(kit, "one"), adding(kit, "two"), adding(kit, "three")))
     assert kit.prompts_of(kit.replayed(script, pipeline)) == ["u1 one two three"]
 
 
-def test_what_is_kept_comes_before_what_is_shown(kit: Any, story: Any) -> None:
+def test_what_is_kept_comes_before_what_is_shown(kit, story):
     parts = [adding(kit, lifetime.value, lifetime) for lifetime in Lifetime]
     script = story.user("hi").acts().result("r").answer("ho").user("hi").answer("ho").script()
     assert kit.prompts_of(kit.replayed(script, Pipeline(tuple(parts)))) == [
@@ -44,7 +42,7 @@ def test_what_is_kept_comes_before_what_is_shown(kit: Any, story: Any) -> None:
     ]
 
 
-def test_parts_are_asked_in_their_own_phases(kit: Any, story: Any) -> None:
+def test_parts_are_asked_in_their_own_phases(kit, story):
     after = adding(kit, "after", phase="after_call")
     before = adding(kit, "before", phase="before_call")
     script = story.user("hi").answer("ho").user("hi").answer("ho").script()
@@ -62,32 +60,32 @@ def test_parts_are_asked_in_their_own_phases(kit: Any, story: Any) -> None:
         (),
     ],
 )
-def test_another_order_is_refused(order: tuple[Lifetime, ...], kit: Any) -> None:
+def test_another_order_is_refused(order, kit):
     with pytest.raises(UsageError, match="session, turn, request"):
         Pipeline(tuple(adding(kit, lifetime.value, lifetime) for lifetime in order))
 
 
-def test_a_wrong_order_is_refused_in_nested_pipelines_too(kit: Any) -> None:
+def test_a_wrong_order_is_refused_in_nested_pipelines_too(kit):
     inner = Pipeline((adding(kit, "a"), adding(kit, "b", Lifetime.REQUEST)))
     with pytest.raises(UsageError, match=r"add_a\(\) \+ add_b\(\) \+ add_c\(\)"):
         Pipeline((inner, adding(kit, "c", Lifetime.TURN)))
     assert [part.spec for part in Pipeline((inner,)).parts] == ["add_a()", "add_b()"]
 
 
-def test_its_name_is_those_of_its_parts(kit: Any) -> None:
+def test_its_name_is_those_of_its_parts(kit):
     pipeline = Pipeline((adding(kit, "a"), adding(kit, "b")))
     assert pipeline.spec == "add_a() + add_b()"
     assert pipeline.label == "add_a + add_b"
 
 
-def test_a_nested_pipeline_does_what_a_flat_one_does(kit: Any, story: Any) -> None:
+def test_a_nested_pipeline_does_what_a_flat_one_does(kit, story):
     script = story.user("hi").answer("ho").user("hi").answer("ho").script()
     a, b, c = (adding(kit, id) for id in "abc")
     flat = kit.prompts_of(kit.replayed(script, Pipeline((a, b, c))))
     assert kit.prompts_of(kit.replayed(script, Pipeline((a, Pipeline((b, c)))))) == flat
 
 
-def test_notes_are_kept_apart_even_of_twins(kit: Any, story: Any) -> None:
+def test_notes_are_kept_apart_even_of_twins(kit, story):
     def count(view: Any, host: Any) -> list[int]:
         host.notes.setdefault("asked", []).append(len(host.notes.get("asked", [])))
         return list(host.notes["asked"])
@@ -99,7 +97,7 @@ def test_notes_are_kept_apart_even_of_twins(kit: Any, story: Any) -> None:
     assert two.seen[-1] == [0, 1, 2, 3]
 
 
-def test_files_are_shared(kit: Any, story: Any) -> None:
+def test_files_are_shared(kit, story):
     def leave(view: Any, host: Any) -> Any:
         host.files["shared.md"] = "from the first"
         return view
@@ -111,7 +109,7 @@ def test_files_are_shared(kit: Any, story: Any) -> None:
     assert reader.seen == ["from the first"]
 
 
-def test_notes_outlive_a_projection(kit: Any, story: Any) -> None:
+def test_notes_outlive_a_projection(kit, story):
     def count(view: Any, host: Any) -> int:
         host.notes["asked"] = host.notes.get("asked", 0) + 1
         return int(host.notes["asked"])

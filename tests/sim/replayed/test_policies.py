@@ -1,7 +1,5 @@
 """Under every provider's cache, every cache-miss token of a replay has exactly one cause."""
 
-from __future__ import annotations
-
 import dataclasses
 from functools import cache
 
@@ -51,7 +49,7 @@ MODELS = [
 
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("strategy", STRATEGIES)
-def test_every_fresh_token_has_one_cause(model: str, strategy: str) -> None:
+def test_every_fresh_token_has_one_cause(model, strategy):
     steps = replayed(model, strategy)
     for request in requests(steps):
         cache_misses = request.usage.prompt - request.usage.cache_read
@@ -61,7 +59,7 @@ def test_every_fresh_token_has_one_cause(model: str, strategy: str) -> None:
 
 
 @pytest.mark.parametrize("model", ["claude-haiku-4-5", "gpt-6-sol"])
-def test_thinking_that_is_dropped_from_a_prompt_over_the_window_is_no_riddle(model: str) -> None:
+def test_thinking_that_is_dropped_from_a_prompt_over_the_window_is_no_riddle(model):
     """Such a prompt is measured twice: before the strategy is asked for relief, and after."""
     steps = replayed(model, "observation_masking", window=8_000)
     assert any(step.overflow and "thinking_strip" in step.causes for step in steps)
@@ -69,18 +67,18 @@ def test_thinking_that_is_dropped_from_a_prompt_over_the_window_is_no_riddle(mod
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_the_same_bytes_come_out_twice(model: str) -> None:
+def test_the_same_bytes_come_out_twice(model):
     assert replayed(model, "auto_compact") == replayed.__wrapped__(model, "auto_compact")
 
 
-def test_a_worse_provider_is_dearer_by_what_it_lets_go() -> None:
+def test_a_worse_provider_is_dearer_by_what_it_lets_go():
     good, bad = (replayed(name, "keep_all") for name in MODELS[::2][:2])
     assert sum(step.usage.cache_read for step in bad) < sum(s.usage.cache_read for s in good)
     lost = [step for step in bad if "eviction" in step.causes]
     assert len(lost) == len(bad) // 20
 
 
-def test_a_client_that_churns_makes_every_strategy_pay_at_the_same_calls() -> None:
+def test_a_client_that_churns_makes_every_strategy_pay_at_the_same_calls():
     often = Churn("toy", turn=Rate(calls=10, messages=5), call=Rate(calls=100, front=5))
     struck = [
         {step.answer for step in replayed("claude-opus-4-5", spec, often) if "churn" in step.causes}
@@ -91,7 +89,7 @@ def test_a_client_that_churns_makes_every_strategy_pay_at_the_same_calls() -> No
     assert struck[1] <= struck[0]
 
 
-def test_the_churn_of_one_client_is_not_the_churn_of_another() -> None:
+def test_the_churn_of_one_client_is_not_the_churn_of_another():
     log = dataclasses.replace(session(), seed=-1, format="claude-code")
     said = refusal(
         UsageError,

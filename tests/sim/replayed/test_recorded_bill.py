@@ -1,7 +1,5 @@
 """What a log bills: its answers, its compactions and what stands beside them, each once."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -47,7 +45,7 @@ def log(*calls: Call, source: str = "log.jsonl", **known: Any) -> Conversation:
 # What is billed.
 
 
-def test_answers_compactions_and_side_requests_are_billed(kit: Any) -> None:
+def test_answers_compactions_and_side_requests_are_billed(kit):
     summary = Usage(uncached=900, output=30)
     story = kit.Story().user("go").answer("ok", model=SONNET, usage=USED)
     story.compacted("so far", model=SONNET, usage=summary).user("on")
@@ -63,14 +61,14 @@ def test_answers_compactions_and_side_requests_are_billed(kit: Any) -> None:
     assert len({each.key for each in found}) == 5
 
 
-def test_what_a_log_does_not_bill_is_no_request(kit: Any) -> None:
+def test_what_a_log_does_not_bill_is_no_request(kit):
     """No usage, usage of nought, a broken answer, a compaction of which the log says nothing."""
     story = kit.Story().user("go").answer("ok", model=SONNET).answer("ok", usage=Usage())
     story.aborted("x").compacted("so far").compacted("more", model=SONNET)
     assert requests(story.script(seed=-1)) == []
 
 
-def test_an_answer_is_of_the_time_at_which_it_was_asked_for(kit: Any) -> None:
+def test_an_answer_is_of_the_time_at_which_it_was_asked_for(kit):
     """The day of a request is that on which it began."""
     story = kit.Story().user("go").answer("ok", after=3_600.0, model=SONNET, usage=USED)
     story.compacted("so far", model=SONNET, usage=USED)
@@ -79,7 +77,7 @@ def test_an_answer_is_of_the_time_at_which_it_was_asked_for(kit: Any) -> None:
     assert compaction.time == kit.start + 3_600.0
 
 
-def test_what_a_fork_repeats_has_no_time_of_its_own() -> None:
+def test_what_a_fork_repeats_has_no_time_of_its_own():
     own, repeated = Call(SONNET, USED, id="msg_own"), Call(SONNET, USED, id="x", inherited=True)
     side = SideRequest("advisor", repeated, 99.0)
     found = requests(log(own, repeated, side_requests=(side,)))
@@ -99,9 +97,7 @@ def test_what_a_fork_repeats_has_no_time_of_its_own() -> None:
         (700, 700),  # thinking is billed and not logged
     ],
 )
-def test_output_of_a_beginning_is_counted_by_the_text(
-    kit: Any, recorded: int, billed_as: int
-) -> None:
+def test_output_of_a_beginning_is_counted_by_the_text(kit, recorded, billed_as):
     text = kit.prose(100, "word")
     story = kit.Story().user("go").answer(text, model="gpt-5", usage=Usage(7, output=recorded))
     (found,) = requests(story.script(seed=-1))
@@ -109,7 +105,7 @@ def test_output_of_a_beginning_is_counted_by_the_text(
     assert found.usage.uncached == 7
 
 
-def test_output_is_counted_by_text_only_where_there_are_few_tokens_for_its_letters() -> None:
+def test_output_is_counted_by_text_only_where_there_are_few_tokens_for_its_letters():
     """A quarter of its letters: nobody counts so long a text for that."""
     counted: list[str] = []
 
@@ -126,7 +122,7 @@ def test_output_is_counted_by_text_only_where_there_are_few_tokens_for_its_lette
     assert counted == [SONNET]
 
 
-def test_compactions_and_side_requests_are_billed_as_recorded(kit: Any) -> None:
+def test_compactions_and_side_requests_are_billed_as_recorded(kit):
     """Their texts are not in the log, or not all of them."""
     story = kit.Story().user("go").compacted(kit.prose(500), model=SONNET, usage=Usage(9, output=2))
     side = SideRequest("advisor", Call(SONNET, Usage(output=1)))
@@ -141,7 +137,7 @@ def keys(*calls: Call, **known: Any) -> list[Any]:
     return [each.key for each in requests(log(*calls, **known))]
 
 
-def test_an_id_tells_a_request_whatever_else_differs() -> None:
+def test_an_id_tells_a_request_whatever_else_differs():
     one = Call(SONNET, USED, id="msg_01AbC", inherited=True)
     other = Call(SONNET, Usage(uncached=100, cache_read=50, output=90), id="msg_01AbC")
     assert keys(one) == keys(other, source="copy.jsonl")
@@ -152,13 +148,13 @@ def test_an_id_tells_a_request_whatever_else_differs() -> None:
     "id",
     ["redacted", "[id]", "<removed>", "msg_****", "msg…", "UNKNOWN", "anonymous-1", "aaaa", "0-0"],
 )
-def test_a_placeholder_is_no_id(id: str) -> None:
+def test_a_placeholder_is_no_id(id):
     """Logs that were redacted have one for all requests."""
     first, second = keys(Call(SONNET, USED, id=id), Call(SONNET, USED, id=id))
     assert first != second
 
 
-def test_an_id_of_two_prompts_is_no_id() -> None:
+def test_an_id_of_two_prompts_is_no_id():
     """Lines of one stream have one prompt, and their output grows; other requests are others."""
     grown = Usage(uncached=100, cache_read=50, output=90)
     first, second = keys(Call(SONNET, USED, id="msg_01AbC"), Call(SONNET, grown, id="msg_01AbC"))
@@ -167,13 +163,13 @@ def test_an_id_of_two_prompts_is_no_id() -> None:
     assert first != second
 
 
-def test_without_an_id_a_request_is_known_by_its_answer_its_time_and_its_usage() -> None:
+def test_without_an_id_a_request_is_known_by_its_answer_its_time_and_its_usage():
     assert keys(Call(SONNET, USED)) == keys(Call(SONNET, USED), source="copy.jsonl")
     assert keys(Call(SONNET, USED)) != keys(Call(SONNET, Usage(1)))
     assert keys(*[Call(SONNET, USED)] * 2)[0] != keys(*[Call(SONNET, USED)] * 2)[1]
 
 
-def test_what_has_neither_id_nor_time_has_no_copies() -> None:
+def test_what_has_neither_id_nor_time_has_no_copies():
     """Two sessions may well begin with the same answer to the same prompt."""
     side = SideRequest("advisor", Call(SONNET, USED))
     one, other = (log(side_requests=(side,), source=source) for source in ("one", "other"))
@@ -183,7 +179,7 @@ def test_what_has_neither_id_nor_time_has_no_copies() -> None:
     assert requests(dated)[0].key == requests(replace(dated, source="other"))[0].key
 
 
-def test_purposes_keep_requests_with_one_id_apart() -> None:
+def test_purposes_keep_requests_with_one_id_apart():
     """A search is billed with the answer that made it, under the answer's id."""
     call = Call(SONNET, USED, id="msg_01AbC")
     sides = (
@@ -205,7 +201,7 @@ COPIES = st.builds(copy, st.integers(0, 3), st.integers(0, 2), st.booleans())
 
 
 @given(st.lists(st.lists(COPIES, max_size=5), max_size=4))
-def test_each_request_is_there_once(sessions: list[list[BilledRequest]]) -> None:
+def test_each_request_is_there_once(sessions):
     """The naive way: of each key sort all copies by what makes one the better."""
     places = [(i, j) for i, each in enumerate(sessions) for j in range(len(each))]
 
@@ -233,12 +229,12 @@ def kept(sessions: Sequence[Sequence[BilledRequest]]) -> list[list[int]]:
     return [[each.usage.output for each in one] for one in once(sessions, lambda each: each)]
 
 
-def test_an_original_counts_before_what_a_fork_repeats() -> None:
+def test_an_original_counts_before_what_a_fork_repeats():
     assert kept([[copy(1, 90, True)], [copy(1, 5, False)]]) == [[], [5]]
     assert kept([[copy(1, 90, True)], [copy(1, 5, True)]]) == [[90], []]
 
 
-def test_the_first_of_equal_copies_counts() -> None:
+def test_the_first_of_equal_copies_counts():
     first, second = copy(1, 5, False), copy(1, 5, False)
     ((found,), rest) = once([[first], [second]], lambda each: each)
     assert found is first
@@ -248,7 +244,7 @@ def test_the_first_of_equal_copies_counts() -> None:
 # What it comes to.
 
 
-def test_a_request_costs_what_its_classes_cost(kit: Any) -> None:
+def test_a_request_costs_what_its_classes_cost(kit):
     usage = Usage(uncached=10, cache_read=1_000, cache_write_5m=100, cache_write_1h=50, output=20)
     (request,) = requests(log(Call(SONNET, usage)))
     bill, searches = priced(request, find_model(SONNET))
@@ -257,7 +253,7 @@ def test_a_request_costs_what_its_classes_cost(kit: Any) -> None:
     assert searches == 0
 
 
-def test_a_search_costs_its_price_and_no_price_is_no_nought() -> None:
+def test_a_search_costs_its_price_and_no_price_is_no_nought():
     sides = (SideRequest("web_search", Call(SONNET), searches=3),)
     (request,) = requests(log(side_requests=sides))
     bill, searches = priced(request, find_model(SONNET))

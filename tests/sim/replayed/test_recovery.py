@@ -1,7 +1,5 @@
 """The closed loop: what is forgotten and needed is got back, and that is paid for."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -50,13 +48,13 @@ def told(trace: Any) -> list[str]:
     return [step.recovery or step.answer for step in trace.steps]
 
 
-def test_who_forgets_nothing_does_nothing_again(kit: Any) -> None:
+def test_who_forgets_nothing_does_nothing_again(kit):
     script = errand(kit, CODE, RULE)
     opened, closed = kit.replayed(script, kit.keep), kit.replayed(script, kit.keep, loop=WORST)
     assert closed.steps == opened.steps
 
 
-def test_a_lost_fact_is_fetched_by_the_call_that_gave_it(kit: Any) -> None:
+def test_a_lost_fact_is_fetched_by_the_call_that_gave_it(kit):
     trace = kit.replayed(errand(kit, CODE), turn_only(kit), loop=BEST)
     assert told(trace) == ["a1", "a2", "fetch", "a3", "a4"]
     asks, result = trace.steps[2].created[0], trace.steps[3].log[-1]
@@ -66,7 +64,7 @@ def test_a_lost_fact_is_fetched_by_the_call_that_gave_it(kit: Any) -> None:
     assert trace.steps[3].unmet == ()
 
 
-def test_it_is_fetched_once_a_call_and_missed_if_it_is_cut_off_again(kit: Any) -> None:
+def test_it_is_fetched_once_a_call_and_missed_if_it_is_cut_off_again(kit):
     newest = kit.act(lambda view, host: view.with_messages(view.messages[-1:]))
     trace = kit.replayed(errand(kit, CODE, RULE), newest, loop=ClosedLoop(misuse=0, unbound=0))
     # The answer about the day pushes the code out, for which nothing more is done at this call.
@@ -74,7 +72,7 @@ def test_it_is_fetched_once_a_call_and_missed_if_it_is_cut_off_again(kit: Any) -
     assert trace.steps[4].unmet == ("code",)
 
 
-def test_what_cannot_be_fetched_is_asked_for_and_the_user_says_it_again(kit: Any) -> None:
+def test_what_cannot_be_fetched_is_asked_for_and_the_user_says_it_again(kit):
     wish = Fact("wish", "preference", "deploy day", "Friday", (Source("u1", 0),))
     trace = kit.replayed(errand(kit, wish), turn_only(kit), loop=BEST)
     assert told(trace) == ["a1", "a2", "ask", "a3", "a4"]
@@ -84,7 +82,7 @@ def test_what_cannot_be_fetched_is_asked_for_and_the_user_says_it_again(kit: Any
     assert "deploy day" in asks.text
 
 
-def test_recovery_starts_no_turn(kit: Any) -> None:
+def test_recovery_starts_no_turn(kit):
     """Else whoever cuts at turns would have one more to cut at, for having forgotten."""
     last = kit.act(lambda view, host: view.with_messages(view.messages[-1:]))
     asked = (errand(kit, RULE), last, ClosedLoop(unbound=0))
@@ -99,7 +97,7 @@ def test_recovery_starts_no_turn(kit: Any) -> None:
         assert len(ends.seen) == len(texts)
 
 
-def test_a_rule_may_be_forgotten_without_anybody_asking(kit: Any) -> None:
+def test_a_rule_may_be_forgotten_without_anybody_asking(kit):
     script = errand(kit, RULE)
     without = kit.replayed(script, turn_only(kit), loop=ClosedLoop(unbound=1))
     assert told(without) == ["a1", "a2", "a3", "a4"]
@@ -109,7 +107,7 @@ def test_a_rule_may_be_forgotten_without_anybody_asking(kit: Any) -> None:
     assert asks.steps[3].unmet == ()
 
 
-def test_it_is_forgotten_as_often_as_its_share_says(kit: Any) -> None:
+def test_it_is_forgotten_as_often_as_its_share_says(kit):
     script, loop = errand(kit, RULE), ClosedLoop(unbound=0.3)
     traces = [kit.replayed(script, turn_only(kit), loop=loop, seed=seed) for seed in range(60)]
     asked = sum("ask" in told(trace) for trace in traces)
@@ -129,7 +127,7 @@ def first_and_last(view: Any, host: Any) -> Any:
     return view.with_messages([view.messages[0], *view.messages[1:][-1:]])
 
 
-def test_a_stale_value_is_used_at_worst_and_costs_two_calls_more(kit: Any) -> None:
+def test_a_stale_value_is_used_at_worst_and_costs_two_calls_more(kit):
     trace = kit.replayed(revised(kit), kit.act(first_and_last), loop=WORST)
     assert told(trace) == ["a1", "a2", "misuse", "misuse", "a3"]
     wrong = next(message for message in trace.steps[2].created if message.role == "assistant")
@@ -138,13 +136,13 @@ def test_a_stale_value_is_used_at_worst_and_costs_two_calls_more(kit: Any) -> No
     assert correction.text == "The gate is east-20933 now."
 
 
-def test_at_best_it_is_noticed_and_asked_for(kit: Any) -> None:
+def test_at_best_it_is_noticed_and_asked_for(kit):
     trace = kit.replayed(revised(kit), kit.act(first_and_last), loop=BEST)
     assert told(trace) == ["a1", "a2", "ask", "a3"]
     assert trace.steps[3].unmet == ()
 
 
-def test_what_was_put_away_is_fetched_by_its_pointer_within_the_cap(kit: Any) -> None:
+def test_what_was_put_away_is_fetched_by_its_pointer_within_the_cap(kit):
     near, far = "word " * 3_000 + "the pin is 77-1Q8Z", "word " * 9_000 + "the pin is 77-1Q8Z"
     offload = find_strategy("offload_outputs(max_text_chars=2000, preview_chars=100)")
     for text, unmet in ((near, ()), (far, ("pin",))):
@@ -157,7 +155,7 @@ def test_what_was_put_away_is_fetched_by_its_pointer_within_the_cap(kit: Any) ->
         assert told(trace)[1] == ("fetch" if not unmet else "ask")
 
 
-def test_memory_is_searched_where_it_holds_the_fact(kit: Any) -> None:
+def test_memory_is_searched_where_it_holds_the_fact(kit):
     def notes(view: Any, host: Any) -> Any:
         if not host.memory:
             said = "Deploy day: never on a Friday."
@@ -171,7 +169,7 @@ def test_memory_is_searched_where_it_holds_the_fact(kit: Any) -> None:
     assert trace.steps[0].outside.notes[0].text == "Deploy day: never on a Friday."
 
 
-def test_what_comes_back_may_lead_to_the_next_compaction(kit: Any) -> None:
+def test_what_comes_back_may_lead_to_the_next_compaction(kit):
     story = kit.Story().user("look").acts().result("the key is 5f-20871 " + kit.prose(3_000))
     story.answer("ok").user("more").answer("fine").user("now").answer("use 5f-20871")
     key = Fact("key", "tool_detail", "key", "5f-20871", (Source("r1", 0, 0, 20),), handle="r1")
@@ -186,7 +184,7 @@ def test_what_comes_back_may_lead_to_the_next_compaction(kit: Any) -> None:
     assert sum(s.compaction for s in trace.steps) > sum(s.compaction for s in opened.steps)
 
 
-def test_it_happens_at_the_time_of_the_call_and_later_times_do_not_move(kit: Any) -> None:
+def test_it_happens_at_the_time_of_the_call_and_later_times_do_not_move(kit):
     script = errand(kit, CODE)
     opened, closed = (kit.replayed(script, turn_only(kit), loop=loop) for loop in (None, BEST))
     times = {step.answer: step.time for step in closed.steps if not step.recovery}
@@ -194,14 +192,14 @@ def test_it_happens_at_the_time_of_the_call_and_later_times_do_not_move(kit: Any
     assert closed.steps[2].time == times["a3"]
 
 
-def test_where_needs_are_only_inferred_nobody_is_asked(kit: Any) -> None:
+def test_where_needs_are_only_inferred_nobody_is_asked(kit):
     story = kit.Story().user("see src/main.py").answer("ok").user("go").acts('{"p": "src/main.py"}')
     trace = kit.replayed(story.script(), turn_only(kit), loop=BEST)
     assert told(trace) == ["a1", "a2"]
     assert trace.steps[1].unmet == ("src/main.py",)
 
 
-def test_a_probability_is_one() -> None:
+def test_a_probability_is_one():
     assert refusal(ValueError, lambda: ClosedLoop(misuse=2)) == snapshot(
         "misuse must be from 0 to 1, not 2"
     )
@@ -214,7 +212,7 @@ def closed_figures(kit: Any, script: Conversation, strategy: Any) -> dict[str, f
     return figures(RunData(kit.replayed(script, strategy), script, best, worst))
 
 
-def test_the_figures_of_the_closed_loop_stand_beside_those_of_the_open_one(kit: Any) -> None:
+def test_the_figures_of_the_closed_loop_stand_beside_those_of_the_open_one(kit):
     found = closed_figures(kit, errand(kit, CODE), turn_only(kit))
     assert found["rereads_per_100_calls"] == 25.0
     assert found["questions_per_100_calls"] == found["unmet_needs"] == 0
@@ -226,13 +224,13 @@ def test_the_figures_of_the_closed_loop_stand_beside_those_of_the_open_one(kit: 
     assert (found["cost_with_recovery_worst_usd"] or 0) > (found["cost_with_recovery_usd"] or 0)
 
 
-def test_without_the_closed_loop_they_have_no_value(kit: Any) -> None:
+def test_without_the_closed_loop_they_have_no_value(kit):
     script = errand(kit, CODE)
     found = figures(RunData(kit.replayed(script, turn_only(kit)), script))
     assert found["cost_with_recovery_usd"] is found["rereads_per_100_calls"] is None
 
 
-def test_it_takes_some_calls_until_needs_are_met_again(kit: Any) -> None:
+def test_it_takes_some_calls_until_needs_are_met_again(kit):
     story = kit.Story().user("The code is 81-QF40.")
     for _ in range(6):
         story.answer("81-QF40").user("on")
@@ -270,7 +268,7 @@ def labelled(draw: st.DrawFn, kit: Any) -> Conversation:
 
 
 @given(data=st.data())
-def test_whatever_happens_the_script_is_answered_call_by_call(kit: Any, data: Any) -> None:
+def test_whatever_happens_the_script_is_answered_call_by_call(kit, data):
     script = data.draw(labelled(kit))
     specs = ["keep_none", "sliding_window(keep=2)", "keep_all", "random_keep"]
     strategy = find_strategy(data.draw(st.sampled_from(specs)))
@@ -288,13 +286,13 @@ def test_whatever_happens_the_script_is_answered_call_by_call(kit: Any, data: An
         assert acts == 0
 
 
-def test_parts_that_are_asked_for_again_say_where_they_come_from(kit: Any) -> None:
+def test_parts_that_are_asked_for_again_say_where_they_come_from(kit):
     trace = kit.replayed(errand(kit, CODE), turn_only(kit), loop=BEST)
     back: Part = trace.steps[3].log[-1].parts[0]
     assert (back.kind, back.sources) == ("recovered", (Source("r1", 0),))
 
 
-def test_what_was_cut_out_into_a_file_is_read_again_as_far_as_its_tool_reads(kit: Any) -> None:
+def test_what_was_cut_out_into_a_file_is_read_again_as_far_as_its_tool_reads(kit):
     """Gemini CLI's way: of an old output only the ends stay, the rest is in a file."""
     script = find_scenario("tool_flood(tokens=100000)").conversation(1)
     trace = record(
@@ -311,7 +309,7 @@ def test_what_was_cut_out_into_a_file_is_read_again_as_far_as_its_tool_reads(kit
     assert handles - {""} == stored.keys()
 
 
-def test_a_path_that_is_only_named_leads_nowhere(kit: Any) -> None:
+def test_a_path_that_is_only_named_leads_nowhere(kit):
     def point(view: Any, host: Any) -> Any:
         part = Part("text", "see notes", "stub", (Source("u1"),), handle="/etc/passwd")
         return view.with_messages([Message("s", "user", (part,)), *view.messages[1:]])
@@ -320,7 +318,7 @@ def test_a_path_that_is_only_named_leads_nowhere(kit: Any) -> None:
     assert all(step.outside.stored == () for step in trace.steps)
 
 
-def test_a_strategy_that_puts_nothing_away_has_nothing_to_fetch(kit: Any) -> None:
+def test_a_strategy_that_puts_nothing_away_has_nothing_to_fetch(kit):
     def fetch(view: Any, host: Any) -> Any:
         assert refusal(InputError, lambda: host.fetch("x")) == snapshot(
             "nothing is stored under 'x'"

@@ -1,7 +1,5 @@
 """The loop: which messages are calls, who is asked when, and why a prompt is what it is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,26 +16,26 @@ from compactlab.sim.replay.strategy import Pipeline, Strategy
 EVERY = tuple(Phase)
 
 
-def test_calls_are_the_answers_that_a_request_had(kit: Any, story: Any) -> None:
+def test_calls_are_the_answers_that_a_request_had(kit, story):
     script = (
         story.user("hi").acts().result("done").answer("well").user("and?").answer("that").script()
     )
     assert [step.answer for step in kit.replayed(script, kit.keep).steps] == ["a1", "a2", "a3"]
 
 
-def test_an_aborted_answer_costs_nothing_and_is_remembered(kit: Any, story: Any) -> None:
+def test_an_aborted_answer_costs_nothing_and_is_remembered(kit, story):
     script = story.user("hi").aborted("I w").user("again").answer("yes").script()
     trace = kit.replayed(script, kit.keep)
     assert kit.prompts_of(trace) == ["u1 x1 u2"]
 
 
-def test_a_script_without_calls_makes_no_step(kit: Any, story: Any) -> None:
+def test_a_script_without_calls_makes_no_step(kit, story):
     assert kit.replayed(story.user("hi").aborted("no").script(), kit.keep).steps == []
     assert kit.replayed(story.script(id="empty"), kit.keep).steps == []
 
 
 @given(st.data())
-def test_nobody_sees_an_answer_before_its_time(kit: Any, data: st.DataObject) -> None:
+def test_nobody_sees_an_answer_before_its_time(kit, data):
     script = data.draw(kit.stories(rewinds=False))
     witness = kit.Witness(lambda view, host: (kit.ids_of(host.log), kit.ids_of(view.messages)))
     kit.replayed(script, witness.strategy)
@@ -46,7 +44,7 @@ def test_nobody_sees_an_answer_before_its_time(kit: Any, data: st.DataObject) ->
     assert witness.seen == [(before, before) for before in until]
 
 
-def test_everybody_is_asked_in_the_right_moments(kit: Any, story: Any) -> None:
+def test_everybody_is_asked_in_the_right_moments(kit, story):
     witness = kit.Witness(
         lambda view, host: (host.phase.value, host.now - kit.start, len(host.log)),
         phases=EVERY,
@@ -74,7 +72,7 @@ def test_everybody_is_asked_in_the_right_moments(kit: Any, story: Any) -> None:
     assert asked_before == [0, 0, 20, 540, 540]
 
 
-def test_a_message_of_the_client_starts_no_turn(kit: Any, story: Any) -> None:
+def test_a_message_of_the_client_starts_no_turn(kit, story):
     witness = kit.Witness(lambda view, host: len(host.log), phases=[Phase.BEFORE_TURN])
     script = (
         story.client("env").answer("hm").user("go").answer("ok").client("env").answer("so").script()
@@ -83,7 +81,7 @@ def test_a_message_of_the_client_starts_no_turn(kit: Any, story: Any) -> None:
     assert witness.seen == [3]
 
 
-def test_silence_is_noticed_without_knowing_how_long_it_lasts(kit: Any, story: Any) -> None:
+def test_silence_is_noticed_without_knowing_how_long_it_lasts(kit, story):
     witness = kit.Witness(
         lambda view, host: (host.now - kit.start, kit.ids_of(host.log)),
         phases=[Phase.ON_IDLE],
@@ -98,7 +96,7 @@ def test_silence_is_noticed_without_knowing_how_long_it_lasts(kit: Any, story: A
     ]
 
 
-def test_the_silence_at_the_end_is_a_silence_too(kit: Any, story: Any) -> None:
+def test_the_silence_at_the_end_is_a_silence_too(kit, story):
     """Whoever acts in it cannot know that nobody comes back, and pays for it."""
     witness = kit.Witness(
         lambda view, host: host.now - kit.start, phases=[Phase.ON_IDLE], idle_after=1e6
@@ -107,7 +105,7 @@ def test_the_silence_at_the_end_is_a_silence_too(kit: Any, story: Any) -> None:
     assert witness.seen == [10.0 + 1e6]
 
 
-def test_a_strategy_may_say_at_each_silence_how_long_it_waits(kit: Any, story: Any) -> None:
+def test_a_strategy_may_say_at_each_silence_how_long_it_waits(kit, story):
     @dataclass(frozen=True)
     class Patient(Strategy):
         phases = frozenset({Phase.ON_IDLE})
@@ -128,7 +126,7 @@ def test_a_strategy_may_say_at_each_silence_how_long_it_waits(kit: Any, story: A
     assert asked == [(100.0, 100.0), (640.0, 100.0)], "after 150 s there is no time left"
 
 
-def test_each_idle_strategy_is_asked_at_its_own_moment(kit: Any, story: Any) -> None:
+def test_each_idle_strategy_is_asked_at_its_own_moment(kit, story):
     late, early = (
         kit.Witness(lambda view, host: host.now - kit.start, phases=[Phase.ON_IDLE], idle_after=s)
         for s in (300.0, 30.0)
@@ -139,7 +137,7 @@ def test_each_idle_strategy_is_asked_at_its_own_moment(kit: Any, story: Any) -> 
     assert late.seen == [310.0, 1320.0]
 
 
-def test_idle_is_the_time_since_the_last_request(kit: Any, story: Any) -> None:
+def test_idle_is_the_time_since_the_last_request(kit, story):
     witness = kit.Witness(lambda view, host: host.idle)
     kit.replayed(
         story.user("a").answer("b").user("c", after=700.0).answer("d").script(), witness.strategy
@@ -147,7 +145,7 @@ def test_idle_is_the_time_since_the_last_request(kit: Any, story: Any) -> None:
     assert witness.seen == [0.0, 710.0]
 
 
-def test_idle_is_right_after_somebody_was_asked_in_the_silence(kit: Any, story: Any) -> None:
+def test_idle_is_right_after_somebody_was_asked_in_the_silence(kit, story):
     witness = kit.Witness(
         lambda view, host: (host.phase.value, host.idle),
         phases=[Phase.ON_IDLE, Phase.BEFORE_CALL],
@@ -164,7 +162,7 @@ def test_idle_is_right_after_somebody_was_asked_in_the_silence(kit: Any, story: 
     ]
 
 
-def test_now_is_the_time_of_the_newest_message(kit: Any, story: Any) -> None:
+def test_now_is_the_time_of_the_newest_message(kit, story):
     witness = kit.Witness(
         lambda view, host: (host.phase.value, host.now == host.log[-1].time),
         phases=[Phase.BEFORE_TURN, Phase.BEFORE_CALL, Phase.AFTER_CALL, Phase.AFTER_TURN],
@@ -173,7 +171,7 @@ def test_now_is_the_time_of_the_newest_message(kit: Any, story: Any) -> None:
     assert [phase for phase, right in witness.seen if not right] == []
 
 
-def test_too_large_a_prompt_is_met_once_and_recorded_if_nothing_helps(kit: Any, story: Any) -> None:
+def test_too_large_a_prompt_is_met_once_and_recorded_if_nothing_helps(kit, story):
     witness = kit.Witness(lambda view, host: len(host.log), phases=[Phase.ON_OVERFLOW])
     script = story.user("short").answer("ok").user(kit.prose(500)).answer("ok").script()
     steps = kit.replayed(script, witness.strategy, window=100).steps
@@ -182,7 +180,7 @@ def test_too_large_a_prompt_is_met_once_and_recorded_if_nothing_helps(kit: Any, 
     assert steps[1].usage.prompt > 500
 
 
-def test_an_overflow_that_is_mended_is_none(kit: Any, story: Any) -> None:
+def test_an_overflow_that_is_mended_is_none(kit, story):
     cut = kit.act(
         lambda view, host: view.with_messages(view.messages[-1:]), phases=[Phase.ON_OVERFLOW]
     )
@@ -192,7 +190,7 @@ def test_an_overflow_that_is_mended_is_none(kit: Any, story: Any) -> None:
     assert kit.prompts_of(trace) == ["u1", "u2"]
 
 
-def test_a_prompt_of_exactly_the_window_fits(kit: Any, story: Any) -> None:
+def test_a_prompt_of_exactly_the_window_fits(kit, story):
     script = story.user(kit.prose(100)).answer("ok").script()
     assert [s.overflow for s in kit.replayed(script, kit.keep, window=100).steps] == [False]
     assert [s.overflow for s in kit.replayed(script, kit.keep, window=99).steps] == [True]
@@ -241,9 +239,7 @@ def ruled(view: View, host: Any) -> View:
         (lambda view, host: View(view.system, view.messages), "", (False, False)),
     ],
 )
-def test_a_changed_prompt_says_why(
-    do: Any, reason: str, flags: tuple[bool, bool], kit: Any, story: Any
-) -> None:
+def test_a_changed_prompt_says_why(do, reason, flags, kit, story):
     later = kit.act(lambda view, host: do(view, host) if len(host.log) > 1 else view)
     script = story.user(kit.prose(2000, "long")).answer("ok").user("x").answer("fine").script()
     first, second = kit.replayed(script, later).steps
@@ -254,7 +250,7 @@ def test_a_changed_prompt_says_why(
     assert second.usage.cache_read == (0 if reason else 2000)
 
 
-def test_edits_without_loss_are_charged_as_such(kit: Any, story: Any) -> None:
+def test_edits_without_loss_are_charged_as_such(kit, story):
     later = kit.act(lambda view, host: noted(view, host) if len(host.log) > 3 else view)
     story.user(kit.prose(1100)).answer(kit.prose(50)).user("x").answer("ok").user("y").answer("z")
     last = kit.replayed(story.script(), later).steps[-1]
@@ -262,7 +258,7 @@ def test_edits_without_loss_are_charged_as_such(kit: Any, story: Any) -> None:
     assert last.causes == {"history_edit": note + rest, "append": new}
 
 
-def test_another_model_finds_no_cache(kit: Any, story: Any) -> None:
+def test_another_model_finds_no_cache(kit, story):
     story.user(kit.prose(3000)).answer("ok", model="claude-sonnet-4-5")
     story.user("and").answer("so", model="claude-sonnet-4-6").user("x").answer(
         "y", model="claude-sonnet-4-6"
@@ -279,7 +275,7 @@ def test_another_model_finds_no_cache(kit: Any, story: Any) -> None:
     assert set(third.causes) == {"append"}
 
 
-def test_a_message_is_lost_though_a_new_one_says_the_same(kit: Any, story: Any) -> None:
+def test_a_message_is_lost_though_a_new_one_says_the_same(kit, story):
     forget = kit.act(
         lambda view, host: view.with_messages(
             view.messages[1:] if len(host.log) > 1 else view.messages
@@ -292,14 +288,14 @@ def test_a_message_is_lost_though_a_new_one_says_the_same(kit: Any, story: Any) 
 
 
 @given(st.data())
-def test_causes_add_up_whatever_happens(kit: Any, data: st.DataObject) -> None:
+def test_causes_add_up_whatever_happens(kit, data):
     script = data.draw(kit.stories())
     for step in kit.replayed(script, kit.whim(), seed=data.draw(st.integers(0, 99))).steps:
         assert sum(step.causes.values()) == step.usage.prompt - step.usage.cache_read
         assert not step.compaction or step.rewrite
 
 
-def test_a_recording_that_names_no_model_wants_one(kit: Any, story: Any) -> None:
+def test_a_recording_that_names_no_model_wants_one(kit, story):
     script = story.user("hi").answer("ho").script()
     with pytest.raises(ModelError, match="--model"):
         next(replay(script, kit.keep))

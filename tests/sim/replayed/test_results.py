@@ -1,7 +1,5 @@
 """What was found: saved, loaded again, asked; what is no store, or damaged, says so."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -99,7 +97,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
 
-def test_what_is_saved_is_loaded_again(tmp_path: Path) -> None:
+def test_what_is_saved_is_loaded_again(tmp_path):
     found().save(tmp_path / "new" / "store")
     again = Results.load(tmp_path / "new" / "store")
     assert again.manifest == found().manifest
@@ -116,7 +114,7 @@ def test_what_is_saved_is_loaded_again(tmp_path: Path) -> None:
         assert again.table(name).equals(found().table(name))
 
 
-def test_a_sum_over_the_rows_of_a_run_is_that_of_its_rows_alone(saved: Path) -> None:
+def test_a_sum_over_the_rows_of_a_run_is_that_of_its_rows_alone(saved):
     again = Results.load(saved)
     checked = 0
     for run in again.runs:
@@ -130,7 +128,7 @@ def test_a_sum_over_the_rows_of_a_run_is_that_of_its_rows_alone(saved: Path) -> 
     assert again.runs[3].rows["calls"].start == 2
 
 
-def test_values_of_runs_are_the_same_out_of_a_store(saved: Path) -> None:
+def test_values_of_runs_are_the_same_out_of_a_store(saved):
     results, again = found(), Results.load(saved)
     plain, stored = values_of(results.runs, METRICS), values_of(again.runs, METRICS)
     assert np.array_equal(plain, stored, equal_nan=True)
@@ -140,7 +138,7 @@ def test_values_of_runs_are_the_same_out_of_a_store(saved: Path) -> None:
     assert plain.shape == (4, len(METRICS))
 
 
-def test_saving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_saving_twice_gives_the_same_bytes(tmp_path):
     results = found()
     for run in results.runs:
         run.rows.pop("calls", None)  # many columns
@@ -155,7 +153,7 @@ def test_saving_twice_gives_the_same_bytes(tmp_path: Path) -> None:
     assert files(tmp_path / "one") == one
 
 
-def test_what_was_there_before_is_gone(tmp_path: Path) -> None:
+def test_what_was_there_before_is_gone(tmp_path):
     found().save(tmp_path)
     (tmp_path / "mine.txt").write_text("not of the store")
     Results([]).save(tmp_path)
@@ -163,7 +161,7 @@ def test_what_was_there_before_is_gone(tmp_path: Path) -> None:
     assert set(files(tmp_path)) == {"mine.txt", *ours}
 
 
-def test_an_empty_experiment_is_stored_too(tmp_path: Path) -> None:
+def test_an_empty_experiment_is_stored_too(tmp_path):
     Results([]).save(tmp_path)
     again = Results.load(tmp_path)
     assert again == Results([])
@@ -174,11 +172,11 @@ def test_an_empty_experiment_is_stored_too(tmp_path: Path) -> None:
     assert len(again.query("SELECT * FROM runs")) == 0
 
 
-def test_the_failed_ones_are_named() -> None:
+def test_the_failed_ones_are_named():
     assert [run.conversation for run in found().failed] == ["two"]
 
 
-def test_the_frame_has_a_row_a_run() -> None:
+def test_the_frame_has_a_row_a_run():
     frame = found().frame()
     assert len(frame) == 4
     assert frame["run"].is_unique
@@ -189,7 +187,7 @@ def test_the_frame_has_a_row_a_run() -> None:
     assert frame["cost_usd"].isna().tolist() == [False, False, True, False]
 
 
-def test_a_table_has_the_rows_of_all_runs_and_says_whose_they_are() -> None:
+def test_a_table_has_the_rows_of_all_runs_and_says_whose_they_are():
     results = found()
     first, *_, last = (run.key for run in results.runs)
     for name, table in TABLES.items():
@@ -204,7 +202,7 @@ def test_a_table_has_the_rows_of_all_runs_and_says_whose_they_are() -> None:
     )
 
 
-def test_a_failed_run_or_one_whose_source_cannot_be_read_is_a_row(tmp_path: Path) -> None:
+def test_a_failed_run_or_one_whose_source_cannot_be_read_is_a_row(tmp_path):
     """What could not be read stands in the store under each condition, and is told once."""
     head = {"status": "unreadable", "error": "broken.jsonl:3: no JSON", "source_key": "s"}
     bad = [Run("b", "", "", "", 0, 0, condition=c, **head) for c in "12"]  # type: ignore[arg-type]
@@ -218,7 +216,7 @@ def test_a_failed_run_or_one_whose_source_cannot_be_read_is_a_row(tmp_path: Path
     assert replace(again, metrics={}) == results.runs[0]
 
 
-def test_conversations_of_one_id_are_told_apart_by_their_sources() -> None:
+def test_conversations_of_one_id_are_told_apart_by_their_sources():
     ways = [("a", "1" * 16), ("b", "2" * 16), ("b", "2" * 16)]
     results = Results(
         [Run("log", "pi", "keep_all()", "m", 0, 0, source=s, digest=d) for s, d in ways]
@@ -227,7 +225,7 @@ def test_conversations_of_one_id_are_told_apart_by_their_sources() -> None:
     assert Results(results.runs).runs == results.runs
 
 
-def test_half_a_character_does_not_keep_anything_from_being_stored(tmp_path: Path) -> None:
+def test_half_a_character_does_not_keep_anything_from_being_stored(tmp_path):
     Results([Run("\ud83d", "pi", "keep_all()", "m", 0, 0, error="\udc9b")]).save(tmp_path)
     (run,) = Results.load(tmp_path).runs
     assert (run.conversation, run.error) == ("?", "?")
@@ -237,7 +235,7 @@ def test_half_a_character_does_not_keep_anything_from_being_stored(tmp_path: Pat
 
 
 @pytest.mark.parametrize("stored", [False, True])
-def test_one_may_ask_in_sql(stored: bool, saved: Path) -> None:
+def test_one_may_ask_in_sql(stored, saved):
     results = Results.load(saved) if stored else found()
     frame = results.query("SELECT strategy, count(*) AS n FROM runs GROUP BY ALL ORDER BY ALL")
     assert frame.to_dict("list") == {"strategy": ["brief()", "keep_all()"], "n": [2, 2]}
@@ -251,13 +249,13 @@ def test_one_may_ask_in_sql(stored: bool, saved: Path) -> None:
 
 
 @pytest.mark.parametrize("sql", ["SELEC", "SELECT no FROM runs", "SELECT * FROM nowhere", "x'"])
-def test_a_wrong_query_says_what_is_wrong(sql: str, saved: Path) -> None:
+def test_a_wrong_query_says_what_is_wrong(sql, saved):
     for results in (found(), Results.load(saved)):
         with pytest.raises(UsageError, match="the query fails: "):
             results.query(sql)
 
 
-def test_pandas_and_arrow_read_the_folders_as_they_are(saved: Path) -> None:
+def test_pandas_and_arrow_read_the_folders_as_they_are(saved):
     import pandas as pd
 
     for name in TABLES:
@@ -309,8 +307,8 @@ def described(folder: Path, sources: str, conditions: str) -> Results:
     ],
 )
 def test_only_what_the_manifest_names_is_shown_and_in_its_order(
-    sources: str, conditions: str, shown: str, tmp_path: Path
-) -> None:
+    sources, conditions, shown, tmp_path
+):
     results = described(tmp_path, sources, conditions)
     named = [run.conversation[-1] + run.strategy[1] for run in results.runs]
     assert named == shown.split()
@@ -399,7 +397,7 @@ UNVERIFIED = pytest.mark.filterwarnings("ignore::compactlab.sim.core.errors.Unve
 @UNVERIFIED
 @pytest.mark.parametrize("digests", [True, False])
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
-def test_what_is_damaged_is_named(damage: Any, digests: bool, saved: Path) -> None:
+def test_what_is_damaged_is_named(damage, digests, saved):
     store = Path(shutil.copytree(saved, Path.cwd() / "here"))
     damage(store)
     if not digests:
@@ -422,9 +420,7 @@ DAMAGED_TABLE = {
 @pytest.mark.parametrize("digests", [True, False])
 @pytest.mark.parametrize("table", ["calls", "prompts"])
 @pytest.mark.parametrize("damage", DAMAGED_TABLE.values(), ids=DAMAGED_TABLE)
-def test_a_damaged_table_is_named_by_when_it_is_asked_for(
-    damage: Any, table: str, digests: bool, saved: Path
-) -> None:
+def test_a_damaged_table_is_named_by_when_it_is_asked_for(damage, table, digests, saved):
     store = Path(shutil.copytree(saved, Path.cwd() / "here"))
     damage(table)(store)
     if not digests:
@@ -434,7 +430,7 @@ def test_a_damaged_table_is_named_by_when_it_is_asked_for(
     assert str(store) in str(told.value)
 
 
-def test_where_nothing_is_there_is_no_store(tmp_path: Path) -> None:
+def test_where_nothing_is_there_is_no_store(tmp_path):
     assert refusal(InputError, lambda: Results.load(tmp_path / "nowhere")) == snapshot(
         "nowhere: no store of results: there is no such folder"
     )
@@ -446,9 +442,7 @@ file: no store of results (manifest.json: [Errno 20] Not a directory:
 
 
 @pytest.mark.parametrize("version", [0, 1, 3, FORMAT + 1, str(FORMAT), None])
-def test_a_store_of_another_version_says_what_to_do(
-    version: Any, tmp_path: Path, saved: Path
-) -> None:
+def test_a_store_of_another_version_says_what_to_do(version, tmp_path, saved):
     shutil.copytree(saved, tmp_path, dirs_exist_ok=True)
     manifest = json.loads((tmp_path / "manifest.json").read_text("utf-8"))
     (tmp_path / "manifest.json").write_text(json.dumps({**manifest, "store": version}))
@@ -457,9 +451,7 @@ def test_a_store_of_another_version_says_what_to_do(
 
 
 @pytest.mark.parametrize("number", range(1, len(TABLES) + 3))
-def test_a_store_that_cannot_be_replaced_is_no_mixture(
-    number: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_store_that_cannot_be_replaced_is_no_mixture(number, tmp_path, monkeypatch):
     """Either the old one is there, whole, or it is said that there is none."""
     found(1.0).save(tmp_path)
     real, renamed = os.replace, []
@@ -484,5 +476,5 @@ def test_a_store_that_cannot_be_replaced_is_no_mixture(
     assert Results.load(tmp_path).frame().equals(found(0.25).frame())
 
 
-def test_usual_tables_are_tables() -> None:
+def test_usual_tables_are_tables():
     assert set(USUAL) < set(TABLES)

@@ -1,7 +1,5 @@
 """The user goes back: the view, the log and the notes go back too, files and cache do not."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -15,19 +13,19 @@ from compactlab.strategies.controls import AsRecorded
 from compactlab.strategies.openclaw.openclaw import TurnSlice
 
 
-def test_what_follows_goes_on_from_there(kit: Any, story: Any) -> None:
+def test_what_follows_goes_on_from_there(kit, story):
     story.user("one").answer("ok").user("wrong").answer("no").rewind("a1").user("right").answer(
         "yes"
     )
     assert kit.prompts_of(kit.replayed(story.script(), kit.keep)) == ["u1", "u1 a1 u2", "u1 a1 u3"]
 
 
-def test_back_to_the_start(kit: Any, story: Any) -> None:
+def test_back_to_the_start(kit, story):
     script = story.user("one").answer("ok").rewind("").user("again").answer("ok").script()
     assert kit.prompts_of(kit.replayed(script, kit.keep)) == ["u1", "u2"]
 
 
-def test_the_same_place_can_be_gone_back_to_again(kit: Any, story: Any) -> None:
+def test_the_same_place_can_be_gone_back_to_again(kit, story):
     story.user("one").answer("ok")
     for text in ("first", "second", "third"):
         story.user(text).answer("hm").rewind("a1")
@@ -35,9 +33,7 @@ def test_the_same_place_can_be_gone_back_to_again(kit: Any, story: Any) -> None:
     assert prompts == ["u1", "u1 a1 u2", "u1 a1 u3", "u1 a1 u4", "u1 a1 u5"]
 
 
-def test_the_view_is_as_it_stood_then_and_not_as_it_was_compacted_later(
-    kit: Any, story: Any
-) -> None:
+def test_the_view_is_as_it_stood_then_and_not_as_it_was_compacted_later(kit, story):
     cut = kit.act(
         lambda view, host: view.with_messages(view.messages[-1:]) if len(host.log) == 5 else view
     )
@@ -51,7 +47,7 @@ def test_the_view_is_as_it_stood_then_and_not_as_it_was_compacted_later(
     assert witness.seen[-1] == 0
 
 
-def test_a_compaction_before_that_place_stays(kit: Any, story: Any) -> None:
+def test_a_compaction_before_that_place_stays(kit, story):
     cut = kit.act(
         lambda view, host: view.with_messages(view.messages[-1:]) if len(host.log) == 3 else view
     )
@@ -60,7 +56,7 @@ def test_a_compaction_before_that_place_stays(kit: Any, story: Any) -> None:
     assert prompts == ["u1", "u2", "u2 a2 u3", "u2 a2 u4"]
 
 
-def test_notes_go_back_and_files_do_not(kit: Any, story: Any) -> None:
+def test_notes_go_back_and_files_do_not(kit, story):
     def remember(view: Any, host: Any) -> tuple[str, str]:
         last = host.log[-1].id
         host.notes.setdefault("seen", []).append(last)
@@ -78,14 +74,14 @@ def test_notes_go_back_and_files_do_not(kit: Any, story: Any) -> None:
     ]
 
 
-def test_the_log_goes_back(kit: Any, story: Any) -> None:
+def test_the_log_goes_back(kit, story):
     witness = kit.Witness(lambda view, host: kit.ids_of(host.log))
     story.user("1").answer("1").user("2").answer("2").rewind("u1").answer("other")
     kit.replayed(story.script(), witness.strategy)
     assert witness.seen == ["u1", "u1 a1 u2", "u1"]
 
 
-def test_the_cache_does_not_go_back(kit: Any, story: Any) -> None:
+def test_the_cache_does_not_go_back(kit, story):
     story.user(kit.prose(1500)).answer("ok").user(kit.prose(500, "wrong")).answer("no")
     script = story.rewind("a1").user(kit.prose(500, "right")).answer("yes").script()
     steps = kit.replayed(script, kit.keep).steps
@@ -94,23 +90,23 @@ def test_the_cache_does_not_go_back(kit: Any, story: Any) -> None:
     assert not steps[2].compaction
 
 
-def test_going_back_leaves_nothing_unexplained(kit: Any, story: Any) -> None:
+def test_going_back_leaves_nothing_unexplained(kit, story):
     story.user(kit.prose(1500)).answer(kit.prose(50)).user("wrong").answer("no")
     last = kit.replayed(story.rewind("a1").user("right").answer("y").script(), kit.keep).steps[-1]
     assert "unexplained" not in last.causes
 
 
-def test_after_going_back_to_the_start_no_request_is_the_first_again(kit: Any, story: Any) -> None:
+def test_after_going_back_to_the_start_no_request_is_the_first_again(kit, story):
     script = story.user(kit.prose(1500)).answer("ok").rewind("").user("new").answer("ok").script()
     assert "cold_start" not in kit.replayed(script, kit.keep).steps[1].causes
 
 
-def test_the_same_words_again_are_read_from_the_cache(kit: Any, story: Any) -> None:
+def test_the_same_words_again_are_read_from_the_cache(kit, story):
     story.user(kit.prose(1500)).answer("first try").rewind("u1").answer("second try")
     assert [s.usage.cache_read for s in kit.replayed(story.script(), kit.keep).steps] == [0, 1500]
 
 
-def test_another_answer_to_the_same_words_is_the_first_call_of_a_turn(kit: Any, story: Any) -> None:
+def test_another_answer_to_the_same_words_is_the_first_call_of_a_turn(kit, story):
     witness = kit.Witness(lambda view, host: host.phase.value, phases=[Phase.BEFORE_TURN])
     kit.replayed(
         story.user("one").answer("bad").rewind("u1").answer("good").script(), witness.strategy
@@ -118,7 +114,7 @@ def test_another_answer_to_the_same_words_is_the_first_call_of_a_turn(kit: Any, 
     assert len(witness.seen) == 2
 
 
-def test_another_answer_is_asked_for_with_the_same_prompt(kit: Any, story: Any) -> None:
+def test_another_answer_is_asked_for_with_the_same_prompt(kit, story):
     story.user("1").answer("1").user("2").answer("2").user("3").answer("bad").rewind("u3").answer(
         "3"
     )
@@ -126,7 +122,7 @@ def test_another_answer_is_asked_for_with_the_same_prompt(kit: Any, story: Any) 
     assert prompts == ["u1", "u1 a1 u2", "u2 a2 u3", "u2 a2 u3"]
 
 
-def test_words_that_were_taken_back_start_no_turn(kit: Any, story: Any) -> None:
+def test_words_that_were_taken_back_start_no_turn(kit, story):
     witness = kit.Witness(lambda view, host: len(host.log), phases=[Phase.BEFORE_TURN])
     story.user("1").acts().result("r").user("never mind").rewind("r1").answer("done")
     kit.replayed(story.script(), witness.strategy)
@@ -134,9 +130,7 @@ def test_words_that_were_taken_back_start_no_turn(kit: Any, story: Any) -> None:
 
 
 @pytest.mark.parametrize("lifetime", list(Lifetime))
-def test_a_projection_does_not_outlive_the_turn_that_was_taken_back(
-    lifetime: Any, kit: Any
-) -> None:
+def test_a_projection_does_not_outlive_the_turn_that_was_taken_back(lifetime, kit):
     story = kit.Story().user("1").answer("1").user("2").acts().result("r").answer("2")
     script = story.rewind("a1").user("3").answer("3").script()
     cut = kit.act(
@@ -151,7 +145,7 @@ def test_a_projection_does_not_outlive_the_turn_that_was_taken_back(
 
 @settings(max_examples=60)
 @given(data=st.data())
-def test_the_log_is_what_a_reader_of_the_script_expects(kit: Any, data: st.DataObject) -> None:
+def test_the_log_is_what_a_reader_of_the_script_expects(kit, data):
     script = data.draw(kit.stories())
     log: list[str] = []
     logs = []

@@ -1,7 +1,5 @@
 """The state of a replay: losing content, breaking the contract, keeping notes."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -42,19 +40,19 @@ CALL = Message("t", "assistant", (verbatim("t", "tool_call", "I am a", name="say
         ([A], [CALL], True),
     ],
 )
-def test_content_is_lost_if_it_is_nowhere(before: Any, after: Any, lost: bool) -> None:
+def test_content_is_lost_if_it_is_nowhere(before, after, lost):
     assert loses(Messages(before), Messages(after)) is lost
 
 
 @given(st.lists(st.sampled_from([A, B, C, BOTH, STUB])), st.lists(st.sampled_from([A, B, C])))
-def test_adding_loses_nothing_and_emptying_loses_all(before: list[Any], more: list[Any]) -> None:
+def test_adding_loses_nothing_and_emptying_loses_all(before, more):
     messages = Messages(before)
     assert not loses(messages, messages.append(*more))
     assert loses(messages, Messages()) is bool(before)
 
 
 @pytest.mark.parametrize("returned", [None, [], (), "view", 0, Messages()])
-def test_what_is_no_view_breaks_the_contract(returned: Any, kit: Any, story: Any) -> None:
+def test_what_is_no_view_breaks_the_contract(returned, kit, story):
     wrong = kit.act(lambda view, host: returned, name="Wrong")
     with pytest.raises(
         ContractError, match=rf"wrong\(\) returned {type(returned).__name__}, not a View"
@@ -62,7 +60,7 @@ def test_what_is_no_view_breaks_the_contract(returned: Any, kit: Any, story: Any
         kit.replayed(story.user("1").answer("1").script(), wrong)
 
 
-def test_in_a_pipeline_the_one_that_broke_it_is_named(kit: Any, story: Any) -> None:
+def test_in_a_pipeline_the_one_that_broke_it_is_named(kit, story):
     from compactlab.sim.replay.strategy import Pipeline
 
     wrong = kit.act(lambda view, host: None, name="Wrong")
@@ -70,7 +68,7 @@ def test_in_a_pipeline_the_one_that_broke_it_is_named(kit: Any, story: Any) -> N
         kit.replayed(story.user("1").answer("1").script(), Pipeline((kit.keep, wrong)))
 
 
-def test_notes_are_kept_from_call_to_call_and_are_empty_at_first(kit: Any, story: Any) -> None:
+def test_notes_are_kept_from_call_to_call_and_are_empty_at_first(kit, story):
     def count(view: Any, host: Any) -> dict[str, int]:
         before = dict(host.notes)
         host.notes["calls"] = host.notes.get("calls", 0) + 1
@@ -82,7 +80,7 @@ def test_notes_are_kept_from_call_to_call_and_are_empty_at_first(kit: Any, story
     assert witness.seen == [{}, {"calls": 1}]
 
 
-def test_a_second_replay_starts_with_nothing(kit: Any, story: Any) -> None:
+def test_a_second_replay_starts_with_nothing(kit, story):
     def count(view: Any, host: Any) -> tuple[int, int]:
         host.notes["n"] = host.notes.get("n", 0) + 1
         host.files["n"] = host.files.get("n", "") + "x"
@@ -96,7 +94,7 @@ def test_a_second_replay_starts_with_nothing(kit: Any, story: Any) -> None:
 
 
 @given(st.data())
-def test_replaying_twice_gives_the_same_steps(kit: Any, data: st.DataObject) -> None:
+def test_replaying_twice_gives_the_same_steps(kit, data):
     script, seed = data.draw(kit.stories()), data.draw(st.integers(0, 9))
     one, two = (kit.replayed(script, kit.whim(), seed=seed) for _ in range(2))
     assert one.header == two.header
@@ -104,7 +102,7 @@ def test_replaying_twice_gives_the_same_steps(kit: Any, data: st.DataObject) -> 
 
 
 @given(st.data())
-def test_a_replay_leaves_the_script_as_it_was(kit: Any, data: st.DataObject) -> None:
+def test_a_replay_leaves_the_script_as_it_was(kit, data):
     script = data.draw(kit.stories())
     before = script.digest
     kit.replayed(script, kit.whim())

@@ -1,7 +1,5 @@
 """What a strategy has done for it is billed: summaries, turns of the agent, when and how."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -40,7 +38,7 @@ def chat(kit: Any) -> Any:
     return story.user("x", after=100.0).answer("y").script()
 
 
-def test_a_fresh_request_is_a_prompt_of_its_own(kit: Any) -> None:
+def test_a_fresh_request_is_a_prompt_of_its_own(kit):
     ask = summing(kit, 3, transcript=kit.prose(1500), instructions="sum up")
     steps = kit.replayed(chat(kit), ask, summarizer=kit.Echo()).steps
     assert [len(step.side) for step in steps] == [0, 1, 0]
@@ -53,7 +51,7 @@ def test_a_fresh_request_is_a_prompt_of_its_own(kit: Any) -> None:
     assert call.usage.output > 0
 
 
-def test_a_live_request_reads_the_cache_of_the_session(kit: Any) -> None:
+def test_a_live_request_reads_the_cache_of_the_session(kit):
     ask = summing(kit, 3, rides="live", instructions="sum up")
     steps = kit.replayed(chat(kit), ask, summarizer=kit.Echo()).steps
     (call,) = steps[1].side
@@ -63,16 +61,14 @@ def test_a_live_request_reads_the_cache_of_the_session(kit: Any) -> None:
 
 
 @pytest.mark.parametrize(("rides", "read"), [("live", 2000), ("fresh", 0)])
-def test_a_live_request_keeps_the_cache_of_the_session_warm(
-    rides: str, read: int, kit: Any, story: Any
-) -> None:
+def test_a_live_request_keeps_the_cache_of_the_session_warm(rides, read, kit, story):
     """An entry lives five minutes; the request in the silence comes after a good four."""
     script = story.user(kit.prose(2000)).answer("ok").user("x", after=400.0).answer("y").script()
     ask = summing(kit, 2, Phase.ON_IDLE, idle=240.0, rides=rides, instructions="sum up")
     assert kit.replayed(script, ask, summarizer=kit.Echo()).steps[1].usage.cache_read == read
 
 
-def test_a_fresh_request_leaves_the_session_as_it_was(kit: Any) -> None:
+def test_a_fresh_request_leaves_the_session_as_it_was(kit):
     ask = summing(kit, 3, transcript=kit.prose(1500))
     asked = kit.replayed(chat(kit), ask, summarizer=kit.Echo()).steps
     alone = kit.replayed(chat(kit), kit.keep).steps
@@ -89,37 +85,35 @@ def test_a_fresh_request_leaves_the_session_as_it_was(kit: Any) -> None:
         (Phase.ON_IDLE, 4, 2),
     ],
 )
-def test_a_side_call_belongs_to_the_step_at_which_it_was_made(
-    phase: Phase, log: int, step: int, kit: Any
-) -> None:
+def test_a_side_call_belongs_to_the_step_at_which_it_was_made(phase, log, step, kit):
     steps = kit.replayed(chat(kit), summing(kit, log, phase), summarizer=kit.Echo()).steps
     assert [len(each.side) for each in steps] == [int(number == step) for number in range(3)]
 
 
-def test_a_side_call_in_the_silence_has_the_time_of_the_silence(kit: Any) -> None:
+def test_a_side_call_in_the_silence_has_the_time_of_the_silence(kit):
     steps = kit.replayed(chat(kit), summing(kit, 4, Phase.ON_IDLE), summarizer=kit.Echo()).steps
     assert steps[2].side[0].time == kit.start + 30 + 60
 
 
-def test_a_side_call_after_an_answer_has_the_time_of_the_answer(kit: Any, story: Any) -> None:
+def test_a_side_call_after_an_answer_has_the_time_of_the_answer(kit, story):
     script = story.user("hi").answer("ho", after=900.0).script()
     (step,) = kit.replayed(script, summing(kit, 2, Phase.AFTER_CALL), summarizer=kit.Echo()).steps
     assert step.side[0].time == kit.start + 900.0
 
 
-def test_what_the_silence_after_the_last_call_costs_is_billed(kit: Any, story: Any) -> None:
+def test_what_the_silence_after_the_last_call_costs_is_billed(kit, story):
     script = story.user("hi").answer("ho").user("nobody answers", after=1000.0).script()
     steps = kit.replayed(script, summing(kit, 2, Phase.ON_IDLE), summarizer=kit.Echo()).steps
     assert sum(len(step.side) for step in steps) == 1
 
 
-def test_without_a_summariser_the_strategy_is_named(kit: Any) -> None:
+def test_without_a_summariser_the_strategy_is_named(kit):
     assert refusal(ModelError, lambda: kit.replayed(chat(kit), summing(kit, 1))) == snapshot(
         "act() asks for summaries; name a summariser"
     )
 
 
-def test_the_parts_of_a_summary_reach_the_prompt(kit: Any, story: Any) -> None:
+def test_the_parts_of_a_summary_reach_the_prompt(kit, story):
     from compactlab.sim.core.message import Message
 
     def compact(view: Any, host: Any) -> Any:
@@ -145,7 +139,7 @@ def asking(kit: Any, name: str, **how: Any) -> Any:
     return kit.act(ask, name=name)
 
 
-def test_the_same_request_of_two_strategies_is_made_once_and_billed_twice(kit: Any) -> None:
+def test_the_same_request_of_two_strategies_is_made_once_and_billed_twice(kit):
     spy = kit.Echo()
     remembering = Remembering(spy)
     one = kit.replayed(chat(kit), asking(kit, "One"), summarizer=remembering)
@@ -164,7 +158,7 @@ def test_the_same_request_of_two_strategies_is_made_once_and_billed_twice(kit: A
         {"instructions": "only the names"},
     ],
 )
-def test_another_request_is_made_anew(other: dict[str, Any], kit: Any) -> None:
+def test_another_request_is_made_anew(other, kit):
     spy = kit.Echo()
     remembering = Remembering(spy)
     request = {"messages": tuple(chat(kit).messages), "max_tokens": 100, "instructions": "all"}
@@ -173,7 +167,7 @@ def test_another_request_is_made_anew(other: dict[str, Any], kit: Any) -> None:
     assert len(spy.asked) == 2
 
 
-def test_other_messages_are_summarised_anew(kit: Any) -> None:
+def test_other_messages_are_summarised_anew(kit):
     spy = kit.Echo()
     remembering = Remembering(spy)
     messages = tuple(chat(kit).messages)
@@ -186,7 +180,7 @@ def test_other_messages_are_summarised_anew(kit: Any) -> None:
     assert len(spy.asked) == 2
 
 
-def test_remembering_changes_no_name(kit: Any) -> None:
+def test_remembering_changes_no_name(kit):
     assert Remembering(kit.Echo()).spec == "echo()"
 
 
@@ -213,7 +207,7 @@ def charged(kit: Any, script: Any, model: str) -> tuple[SideCall, ...]:
 
 
 @pytest.mark.parametrize("name", [SONNET, HAIKU])
-def test_a_recorded_summary_costs_what_the_log_says(kit: Any, name: str) -> None:
+def test_a_recorded_summary_costs_what_the_log_says(kit, name):
     """Its model may be another than that of the session."""
     script = compacted(kit, model=name, usage=SUMMED)
     (side,) = charged(kit, script, "recorded")
@@ -226,7 +220,7 @@ def test_a_recorded_summary_costs_what_the_log_says(kit: Any, name: str) -> None
     assert METRICS["summaries"].compute(data) == 1
 
 
-def test_under_another_model_it_costs_what_it_would_there(kit: Any) -> None:
+def test_under_another_model_it_costs_what_it_would_there(kit):
     """The prompt is the live one, as the replay has it, and the summary is as long as it was."""
     script = compacted(kit, model=SONNET, usage=SUMMED)
     first, second = kit.replayed(script, AsRecorded(), model=kit.model).steps
@@ -237,13 +231,13 @@ def test_under_another_model_it_costs_what_it_would_there(kit: Any) -> None:
     assert sum(side.causes.values()) == side.usage.prompt - side.usage.cache_read
 
 
-def test_a_summary_of_no_known_model_is_of_that_of_the_session(kit: Any) -> None:
+def test_a_summary_of_no_known_model_is_of_that_of_the_session(kit):
     (side,) = charged(kit, compacted(kit, usage=SUMMED), "recorded")
     assert (side.model, side.usage.output) == (SONNET, 70)
     assert side.usage.prompt > 2_000
 
 
-def test_a_compaction_that_the_log_does_not_bill_costs_nothing(kit: Any) -> None:
+def test_a_compaction_that_the_log_does_not_bill_costs_nothing(kit):
     script = compacted(kit)
     for model in ("recorded", kit.model):
         assert charged(kit, script, model) == ()
@@ -252,7 +246,7 @@ def test_a_compaction_that_the_log_does_not_bill_costs_nothing(kit: Any) -> None
         assert (METRICS["compactions"].compute(data), METRICS["summaries"].compute(data)) == (1, 0)
 
 
-def test_whoever_compacts_otherwise_pays_for_no_recorded_summary(kit: Any) -> None:
+def test_whoever_compacts_otherwise_pays_for_no_recorded_summary(kit):
     script = compacted(kit, model=SONNET, usage=SUMMED)
     assert [step.side for step in kit.replayed(script, kit.keep, model="recorded").steps] == [
         (),

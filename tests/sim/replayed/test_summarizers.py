@@ -1,7 +1,5 @@
 """Several summarisers in one experiment: each meets every strategy, as if it were alone."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -50,7 +48,7 @@ def both(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_each_finds_what_it_would_find_alone(both: Path) -> None:
+def test_each_finds_what_it_would_find_alone(both):
     results = Results.load(both)
     assert [(r.summarizer, r.strategy) for r in results.runs] == [
         (writer, spec) for writer in (LEAD, TAIL) for spec in ("keep_all()", FULL)
@@ -61,7 +59,7 @@ def test_each_finds_what_it_would_find_alone(both: Path) -> None:
     assert found[LEAD, FULL] != found[TAIL, FULL]
 
 
-def test_another_one_costs_no_more_than_itself(both: Path, tmp_path: Path) -> None:
+def test_another_one_costs_no_more_than_itself(both, tmp_path):
     run(LEAD, out=tmp_path / "grown")
     told: list[int] = []
     run(LEAD, TAIL, out=tmp_path / "grown", progress=lambda done: told.append(done.cells))
@@ -69,7 +67,7 @@ def test_another_one_costs_no_more_than_itself(both: Path, tmp_path: Path) -> No
     assert table(tmp_path / "grown") == table(both)
 
 
-def test_stores_of_one_each_make_a_store_of_both(both: Path, tmp_path: Path) -> None:
+def test_stores_of_one_each_make_a_store_of_both(both, tmp_path):
     for writer in (TAIL, LEAD):
         run(writer, out=tmp_path / writer[:4])
     merge([Store(tmp_path / "lead"), Store(tmp_path / "tail")], Store(tmp_path / "all"))
@@ -80,7 +78,7 @@ def test_stores_of_one_each_make_a_store_of_both(both: Path, tmp_path: Path) -> 
     assert table(tmp_path / "all") == table(both)
 
 
-def test_a_summariser_of_other_code_does_not_go_with_it(both: Path, tmp_path: Path) -> None:
+def test_a_summariser_of_other_code_does_not_go_with_it(both, tmp_path):
     run(LEAD, out=tmp_path / "other")
     file = tmp_path / "other" / "manifest.json"
     told = json.loads(file.read_text("utf-8"))
@@ -96,7 +94,7 @@ these stores do not go together:
 """)
 
 
-def test_the_manifest_keeps_their_order_and_the_report_says_how_to_do_it_again(both: Path) -> None:
+def test_the_manifest_keeps_their_order_and_the_report_says_how_to_do_it_again(both):
     results = Results.load(both)
     assert list(results.manifest["summarizers"]) == [LEAD, TAIL]
     backwards = plan(SESSION, STRATEGIES, summarizer=[TAIL, "lossy"]).manifest()["summarizers"]
@@ -120,6 +118,6 @@ class Odd(Lead):
     [((), "at least one"), (("lead", Odd()), "two different summarisers are called lead")],
     ids=["none", "two of one name"],
 )
-def test_what_makes_no_sense_is_refused(given: Any, said: str) -> None:
+def test_what_makes_no_sense_is_refused(given, said):
     with pytest.raises(UsageError, match=said):
         plan(SESSION, STRATEGIES, summarizer=given)

@@ -1,7 +1,5 @@
 """The rows of tables against a plain reckoning from steps and prompts."""
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass
@@ -76,7 +74,7 @@ def replayed(request: pytest.FixtureRequest, script: Conversation) -> Replayed:
     return Replayed(opened.beside(best=best, worst=worst))
 
 
-def test_every_table_has_its_columns_of_one_length(replayed: Replayed) -> None:
+def test_every_table_has_its_columns_of_one_length(replayed):
     for name, table in TABLES.items():
         rows = replayed[name]
         assert set(rows.columns) == set(table.columns)
@@ -125,11 +123,11 @@ def check_sums(found: Replayed) -> None:
         assert math.isclose(found.figure(name) or 0, figure, abs_tol=1e-12), name
 
 
-def test_calls_are_their_steps(replayed: Replayed) -> None:
+def test_calls_are_their_steps(replayed):
     check_calls(replayed)
 
 
-def test_calls_add_up_to_the_metrics(replayed: Replayed) -> None:
+def test_calls_add_up_to_the_metrics(replayed):
     check_sums(replayed)
 
 
@@ -161,7 +159,7 @@ def check_facts(found: Replayed) -> None:
         assert rows["stated_in"][number] == (fact.origin[0].id if fact.origin else "")
 
 
-def test_facts_are_counted_call_by_call(replayed: Replayed) -> None:
+def test_facts_are_counted_call_by_call(replayed):
     check_facts(replayed)
 
 
@@ -194,7 +192,7 @@ def check_compactions(found: Replayed) -> None:
             assert row["break_even_calls"] == even
 
 
-def test_compactions_are_those_of_the_steps(replayed: Replayed) -> None:
+def test_compactions_are_those_of_the_steps(replayed):
     check_compactions(replayed)
     summarised = replayed.figure("summary_cost_usd")
     assert sum(replayed["compactions"]["summary_usd"]) <= (summarised or 0) + 1e-12
@@ -232,7 +230,7 @@ def check_prompts(found: Replayed, loops: dict[str, RunData]) -> None:
         assert again[loop] == [[told(m) for m in prompt] for prompt in reading.trace.prompts()]
 
 
-def test_every_prompt_can_be_put_together_again(replayed: Replayed) -> None:
+def test_every_prompt_can_be_put_together_again(replayed):
     """From the conversation and the tables: also what summaries say, and what recovery brought."""
     check_prompts(replayed, replayed.loops)
     trace = replayed["prompts"]
@@ -249,7 +247,7 @@ def test_every_prompt_can_be_put_together_again(replayed: Replayed) -> None:
     assert recovered or replayed.reading.trace.header.strategy.startswith(("desc", "openclaw"))
 
 
-def test_each_message_that_was_made_is_told_once(replayed: Replayed) -> None:
+def test_each_message_that_was_made_is_told_once(replayed):
     names = replayed["messages"]["message"]
     assert len(set(names)) == len(names)
     assert all(name.startswith("#") for name in names)
@@ -260,7 +258,7 @@ def test_each_message_that_was_made_is_told_once(replayed: Replayed) -> None:
 
 
 @pytest.mark.parametrize(("spec", "kind"), [("auto_compact", "summary"), ("openclaw", "stub")])
-def test_messages_say_what_they_are(spec: str, kind: str) -> None:
+def test_messages_say_what_they_are(spec, kind):
     script = find_scenario("revised_decisions(tokens=60000)").conversation(seed=0)
     given: dict[str, Any] = {"summarizer": find_summarizer("lexrank"), "window": WINDOW}
     trace = record(script, find_strategy(spec), Options("claude-sonnet-4-5", **given))
@@ -268,7 +266,7 @@ def test_messages_say_what_they_are(spec: str, kind: str) -> None:
     assert kind in {each for kinds in rows["kinds"] for each in kinds}
 
 
-def test_loops_that_are_the_open_one_are_left_out(kit: Any) -> None:
+def test_loops_that_are_the_open_one_are_left_out(kit):
     script = kit.Story().user("one").answer("two").user("three").answer("four").script()
     reading = RunData(kit.replayed(script, kit.keep), script)
     rows = TABLES["prompts"].rows(reading.beside(best=reading, worst=reading))
@@ -279,7 +277,7 @@ def test_loops_that_are_the_open_one_are_left_out(kit: Any) -> None:
 
 
 @pytest.mark.parametrize("table", sorted(TABLES))
-def test_where_there_is_nothing_there_are_no_rows(table: str, kit: Any) -> None:
+def test_where_there_is_nothing_there_are_no_rows(table, kit):
     script = kit.Story().user("one").script()
     reading = RunData(kit.replayed(script, kit.keep), script)
     rows = TABLES[table].rows(reading)
@@ -292,7 +290,7 @@ def test_where_there_is_nothing_there_are_no_rows(table: str, kit: Any) -> None:
 
 @given(st.data())
 @settings(max_examples=40)
-def test_so_it_is_under_strategies_that_do_anything(data: st.DataObject) -> None:
+def test_so_it_is_under_strategies_that_do_anything(data):
     from tests.sim.replayed.conftest import Kit
 
     script, trace = data.draw(replays(Kit))

@@ -1,7 +1,5 @@
 """A trace gives every prompt back, and holds no more than what happened."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest
@@ -26,7 +24,7 @@ BUILT_IN = [KeepAll(), KeepNone(), AsRecorded(), SlidingWindow(keep=3), TurnSlic
 @pytest.mark.parametrize("strategy", BUILT_IN, ids=lambda strategy: strategy.spec)
 @settings(max_examples=30)
 @given(data=st.data())
-def test_prompts_are_what_was_sent(strategy: Any, kit: Any, data: st.DataObject) -> None:
+def test_prompts_are_what_was_sent(strategy, kit, data):
     pipeline, sent = watched(kit, strategy)
     trace = kit.replayed(data.draw(kit.stories()), pipeline)
     assert [list(prompt) for prompt in trace.prompts()] == sent
@@ -35,7 +33,7 @@ def test_prompts_are_what_was_sent(strategy: Any, kit: Any, data: st.DataObject)
 @pytest.mark.parametrize("lifetime", list(Lifetime))
 @settings(max_examples=30)
 @given(data=st.data())
-def test_prompts_are_what_was_sent_by_whim(lifetime: Any, kit: Any, data: st.DataObject) -> None:
+def test_prompts_are_what_was_sent_by_whim(lifetime, kit, data):
     pipeline, sent = watched(kit, kit.whim(lifetime))
     trace = kit.replayed(data.draw(kit.stories()), pipeline, seed=data.draw(st.integers(0, 999)))
     assert [list(prompt) for prompt in trace.prompts()] == sent
@@ -62,7 +60,7 @@ def first_and_last(view: Any, host: Any) -> Any:
 
 @pytest.mark.parametrize("lifetime", list(Lifetime))
 @pytest.mark.parametrize("what", ["keep", "window", "rebuilt"])
-def test_a_trace_does_not_grow_with_the_square(lifetime: Any, what: str, kit: Any) -> None:
+def test_a_trace_does_not_grow_with_the_square(lifetime, what, kit):
     do = {
         "keep": lambda view, host: view,
         "window": lambda view, host: view.with_messages(view.messages[-6:]),
@@ -74,7 +72,7 @@ def test_a_trace_does_not_grow_with_the_square(lifetime: Any, what: str, kit: An
     assert held(trace) <= 12 * len(script.messages)
 
 
-def test_rebuilding_a_whole_prompt_for_one_call_keeps_the_list_small(kit: Any) -> None:
+def test_rebuilding_a_whole_prompt_for_one_call_keeps_the_list_small(kit):
     copied = kit.act(
         lambda view, host: (
             view.with_messages([*view.messages[:-1], view.messages[-1]])
@@ -87,7 +85,7 @@ def test_rebuilding_a_whole_prompt_for_one_call_keeps_the_list_small(kit: Any) -
     assert held(kit.replayed(script, copied)) <= 4 * len(script.messages)
 
 
-def test_a_header_says_what_the_trace_is_of(kit: Any, story: Any) -> None:
+def test_a_header_says_what_the_trace_is_of(kit, story):
     script = story.user("hi").answer("ho").script()
     header = kit.replayed(
         script, SlidingWindow(keep=7), window=5000, seed=3, summarizer=kit.Echo()

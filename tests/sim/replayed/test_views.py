@@ -1,7 +1,5 @@
 """A compaction before and after: one that can be read by eye, and any against a naive account."""
 
-from __future__ import annotations
-
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
@@ -85,7 +83,7 @@ def talk(story: Any) -> Conversation:
     return script
 
 
-def test_a_fact_that_the_summary_forgets_is_told_where_it_stood(kit: Any, talk: Any) -> None:
+def test_a_fact_that_the_summary_forgets_is_told_where_it_stood(kit, talk):
     """The summary says one of two, and what it does not say is missed by the call after."""
     strategy = summed_up(kit, "So far: the color thing is color-7x7.", at=3)
     rows = rows_of(RunData(kit.replayed(talk, strategy), talk))
@@ -112,7 +110,7 @@ def test_a_fact_that_the_summary_forgets_is_told_where_it_stood(kit: Any, talk: 
     ]  # fmt: skip
 
 
-def test_what_is_forgotten_and_never_needed_is_not_missed(kit: Any, talk: Any) -> None:
+def test_what_is_forgotten_and_never_needed_is_not_missed(kit, talk):
     strategy = summed_up(kit, "So far: the size thing is size-7x7.", at=3)
     rows = rows_of(RunData(kit.replayed(talk, strategy), talk))
     assert rows["facts_lost"] == [1, 0, 0, 0, 0, 0]
@@ -121,7 +119,7 @@ def test_what_is_forgotten_and_never_needed_is_not_missed(kit: Any, talk: Any) -
     assert rows["missed_lag"][0] == [""]
 
 
-def test_how_late_a_forgotten_fact_was_needed_is_told_by_its_lag(kit: Any, story: Any) -> None:
+def test_how_late_a_forgotten_fact_was_needed_is_told_by_its_lag(kit, story):
     """From its statement to the call 2,500 words are said, so the lag is one of 2,000 or more."""
     story.user("The size thing is size-7x7.").answer("ok").user("so " * 2_500).answer("ok")
     story.user("Now build it.").answer("size-7x7, built")
@@ -130,7 +128,7 @@ def test_how_late_a_forgotten_fact_was_needed_is_told_by_its_lag(kit: Any, story
     assert [each for each in rows["missed_lag"] if each] == [["2000"]]
 
 
-def test_what_was_never_sent_is_lost_with_its_message(kit: Any, talk: Any) -> None:
+def test_what_was_never_sent_is_lost_with_its_message(kit, talk):
     """A summary of everything, the newest message with it: that would have been sent."""
     part = Part("text", "So far.", "summary", (Source("u3"),))
 
@@ -144,7 +142,7 @@ def test_what_was_never_sent_is_lost_with_its_message(kit: Any, talk: Any) -> No
     assert rows["facts"] == [["color"], [], ["size"], [], ["port"], []]
 
 
-def test_the_compaction_that_cost_most_is_shown(kit: Any, talk: Any) -> None:
+def test_the_compaction_that_cost_most_is_shown(kit, talk):
     """Two compactions: what the second forgets is needed, what the first does is not."""
 
     def cut(view: Any, host: Any) -> Any:
@@ -158,19 +156,19 @@ def test_the_compaction_that_cost_most_is_shown(kit: Any, talk: Any) -> None:
     assert set(rows_of(reading)["call"]) == {4}
 
 
-def test_of_those_that_cost_nothing_the_largest_is_shown_and_then_the_first() -> None:
+def test_of_those_that_cost_nothing_the_largest_is_shown_and_then_the_first():
     cuts = [SimpleNamespace(call=call, removed=size) for call, size in ((2, 10), (5, 90), (7, 90))]
     reading: Any = SimpleNamespace(paybacks=cuts)
     assert most_forgetful(reading, {}) == 5
 
 
-def test_a_fact_that_was_stated_twice_goes_with_the_last() -> None:
+def test_a_fact_that_was_stated_twice_goes_with_the_last():
     said = [Message(name, "user", (verbatim(name, "text", "x"),)) for name in ("u1", "u2", "u3")]
     fact = Fact("f", "decision", "key", "value", (Source("u1", 0), Source("u2", 0)))
     assert blamed([DiffRow("gone", message=message) for message in said], fact) == 1
 
 
-def test_a_need_is_put_down_to_the_last_that_lost_it(kit: Any, talk: Any) -> None:
+def test_a_need_is_put_down_to_the_last_that_lost_it(kit, talk):
     """Dropped, brought back and dropped again: the second time did the harm."""
 
     def cut(view: Any, host: Any) -> Any:
@@ -182,7 +180,7 @@ def test_a_need_is_put_down_to_the_last_that_lost_it(kit: Any, talk: Any) -> Non
     assert {call: loss.missed for call, loss in found.items()} == {1: {}, 3: {1: 3}}
 
 
-def test_what_is_cut_is_shortened_and_what_returns_is_back(kit: Any, story: Any) -> None:
+def test_what_is_cut_is_shortened_and_what_returns_is_back(kit, story):
     long = kit.prose(300)
     script = story.user("go").acts().result(long).answer("so").user("on").answer("done").script()
     short = Part("tool_result", "[cut]", "truncated", (Source("r1"),), "tool", "call-1")
@@ -284,7 +282,7 @@ def lost_at(due: list[int], held: list[int], index: int, number: int) -> bool:
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_every_compaction_of_a_strategy_adds_up(spec: str) -> None:
+def test_every_compaction_of_a_strategy_adds_up(spec):
     script = find_scenario("coding_agent(tokens=40000, calls=40)").conversation(seed=0)
     given: dict[str, Any] = {"summarizer": find_summarizer("lexrank"), "window": 40_000}
     reading = RunData(
@@ -303,7 +301,7 @@ def test_every_compaction_of_a_strategy_adds_up(spec: str) -> None:
 
 @given(st.data())
 @settings(max_examples=15)
-def test_so_it_is_under_strategies_that_do_anything(data: st.DataObject) -> None:
+def test_so_it_is_under_strategies_that_do_anything(data):
     from tests.sim.replayed.conftest import Kit
 
     script, trace = data.draw(replays(Kit))
@@ -315,7 +313,7 @@ def test_so_it_is_under_strategies_that_do_anything(data: st.DataObject) -> None
 
 @given(st.data())
 @settings(max_examples=15)
-def test_each_prompt_is_put_together_from_its_end(data: st.DataObject) -> None:
+def test_each_prompt_is_put_together_from_its_end(data):
     from tests.sim.replayed.conftest import Kit
 
     _, trace = data.draw(replays(Kit))
@@ -324,7 +322,7 @@ def test_each_prompt_is_put_together_from_its_end(data: st.DataObject) -> None:
 
 
 @given(st.lists(st.integers(0, 5)), st.lists(st.integers(0, 5)))
-def test_each_message_stands_in_one_row(one: list[int], two: list[int]) -> None:
+def test_each_message_stands_in_one_row(one, two):
     """Twice the same message, in any order: each is there as often as it was."""
     drawn = [Message(str(n // 2), "user", (verbatim(str(n), "text", str(n)),)) for n in range(6)]
     before, after = [drawn[n] for n in one], [drawn[n] for n in two]
@@ -340,7 +338,7 @@ def test_each_message_stands_in_one_row(one: list[int], two: list[int]) -> None:
 # --------------------------------------------------------------------------------- hostile content
 
 
-def test_ten_million_characters_are_not_all_looked_at() -> None:
+def test_ten_million_characters_are_not_all_looked_at():
     text = "a b " * 1_250_000 + "c d " * 1_250_000
     told = excerpt([verbatim("m", "text", text)], HEAD, TAIL)
     assert told.startswith("a b ")
@@ -350,14 +348,14 @@ def test_ten_million_characters_are_not_all_looked_at() -> None:
 
 
 @given(st.text("ab-_.:/= \n", max_size=60), st.integers(0, 20), st.integers(0, 20))
-def test_no_word_is_cut(text: str, head: int, tail: int) -> None:
+def test_no_word_is_cut(text, head, tail):
     told = ends(text, head, tail)
     assert len(told) <= max(len(text), 1)
     assert set(told.split()) - {"…"} <= set(text.split())
 
 
 @pytest.mark.parametrize("text", ["a\x00b", "</td><script>", "\u202eevil", "\x1b[2J"])
-def test_hostile_words_are_stored_as_text(text: str, kit: Any, talk: Any) -> None:
+def test_hostile_words_are_stored_as_text(text, kit, talk):
     """Making them harmless is the business of whoever shows them; half a character is none."""
     facts = (stated("color", "u1"), Fact(text, "decision", text, text, (Source("u2", 0),)))
     events = tuple(

@@ -3,8 +3,6 @@
 Limits on time are short, but nothing is measured: what they break off would go on for ever.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -112,7 +110,7 @@ def good(results: Results) -> list[Run]:
     return [run for run in results.runs if run.status == "ok"]
 
 
-def test_two_find_what_one_finds(kit: Any, own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_two_find_what_one_finds(kit, own, monkeypatch):
     """Also under a user's own strategies, whose file a worker cannot import."""
     monkeypatch.setattr("compactlab.sim.experiment.shard.FULL", 4)
     told: list[Done] = []
@@ -137,7 +135,7 @@ def test_two_find_what_one_finds(kit: Any, own: Path, monkeypatch: pytest.Monkey
 
 # A run that never ends meets any limit; a run that ends meets none that is far beyond its time.
 @pytest.mark.parametrize("who", [ALONE, Workers(2)], ids=["one", "two"])
-def test_a_strategy_that_never_ends_fails(who: Workers, kit: Any, own: Path) -> None:
+def test_a_strategy_that_never_ends_fails(who, kit, own):
     (failed,) = experiment(kit, own, "Loops").run(who, timeout=0.3).runs
     assert (failed.status, failed.error) == ("failed", "it took longer than 0.3 s")
     assert (failed.metrics, failed.rows) == ({}, {})
@@ -145,7 +143,7 @@ def test_a_strategy_that_never_ends_fails(who: Workers, kit: Any, own: Path) -> 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("who", [ALONE, Workers(2)], ids=["one", "two"])
-def test_a_strategy_that_never_ends_fails_its_own_row(who: Workers, kit: Any, own: Path) -> None:
+def test_a_strategy_that_never_ends_fails_its_own_row(who, kit, own):
     planned = experiment(kit, own, "keep_all", "Loops", "Mine")
     results = planned.run(who, timeout=30)
     assert outcomes(results) == [
@@ -177,18 +175,14 @@ def check_deadly(results: Results, deadly: str, error: str, others: Results) -> 
     ],
 )
 @pytest.mark.parametrize("who", [ALONE, Workers(2)], ids=["one", "two"])
-def test_a_strategy_that_ends_its_process_fails_its_own_row(
-    deadly: str, error: str, who: Workers, kit: Any, own: Path
-) -> None:
+def test_a_strategy_that_ends_its_process_fails_its_own_row(deadly, error, who, kit, own):
     """This process lives, and finds what others find without it."""
     results = experiment(kit, own, "keep_all", deadly, "Mine").run(who)
     check_deadly(results, deadly, error, experiment(kit, own, "keep_all", "Mine").run())
 
 
 @pytest.mark.slow
-def test_a_shard_whose_workers_die_again_and_again_is_stored_as_if_nobody_had(
-    kit: Any, own: Path, tmp_path: Path
-) -> None:
+def test_a_shard_whose_workers_die_again_and_again_is_stored_as_if_nobody_had(kit, own, tmp_path):
     """Each worker dies that does more than one cell, which is nobody's fault."""
     planned = experiment(kit, own, "keep_all", "keep_none", "Mine", talks=2)
     whole, pieced = Store(tmp_path / "whole"), Store(tmp_path / "pieced")
@@ -218,7 +212,7 @@ def stored(store: Store) -> dict[str, bytes]:
     return {str(file.relative_to(store.folder)): file.read_bytes() for file in files}
 
 
-def test_who_is_killed_once_is_run_again(kit: Any, own: Path) -> None:
+def test_who_is_killed_once_is_run_again(kit, own):
     """By the system, that is, which wants memory for somebody else."""
     results = experiment(kit, own, "keep_all", "Unlucky").run()
     first, second = results.runs

@@ -1,7 +1,5 @@
 """Sizes of a context, what they decide, and what the summariser is given; as LangChain's."""
 
-from __future__ import annotations
-
 from compactlab.sim.core.message import Message, Part, Source, verbatim
 from compactlab.sim.core.view import Messages
 from compactlab.strategies.langchain import clauses, cutoff, last_tokens, reached, with_call

@@ -1,7 +1,5 @@
 """Old outputs give way to stubs."""
 
-from __future__ import annotations
-
 import pytest
 
 from compactlab.strategies.mechanisms.stub import older_outputs, prunable, with_erased

@@ -1,7 +1,5 @@
 """What a log knows of files, without opening any."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A request that is larger than the window leaves the oldest messages out."""
 
-from __future__ import annotations
-
 from compactlab.strategies.mechanisms.handover import fitting
 
 

@@ -1,7 +1,5 @@
 """What Microsoft's Agent Framework takes for the size of a message, against its JSON."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 
@@ -34,7 +32,7 @@ def content(part: Part) -> dict[str, Any]:
 
 
 @given(MESSAGES)
-def test_a_message_is_as_large_as_it_is_written(message: Message) -> None:
+def test_a_message_is_as_large_as_it_is_written(message):
     contents = [content(part) for part in message.parts]
     if message.origin == SUMMARY:
         contents = [{"type": "text", "text": "".join(part.text for part in message.parts)}]

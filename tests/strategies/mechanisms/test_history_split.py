@@ -1,7 +1,5 @@
 """Where Gemini CLI cuts; the vectors say the same of the real one."""
 
-from __future__ import annotations
-
 import json
 
 from hypothesis import given

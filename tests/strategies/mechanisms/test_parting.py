@@ -1,7 +1,5 @@
 """No result is parted from its call."""
 
-from __future__ import annotations
-
 from compactlab.strategies.mechanisms.cut import parted
 
 

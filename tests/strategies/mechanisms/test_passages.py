@@ -1,7 +1,5 @@
 """A log is cut into passages for a search: nothing is lost, and each says where it stands."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,7 +1,5 @@
 """The newest turns that fit a budget."""
 
-from __future__ import annotations
-
 import pytest
 
 from compactlab.strategies.opencode import size, tail_budget, turn_tail

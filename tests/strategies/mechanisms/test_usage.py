@@ -1,7 +1,5 @@
 """Which report still holds."""
 
-from __future__ import annotations
-
 from compactlab.sim.core.message import Usage
 from compactlab.sim.replay.host import Compacted
 from compactlab.strategies.mechanisms.estimate import (

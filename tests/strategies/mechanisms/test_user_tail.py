@@ -1,7 +1,5 @@
 """The newest words of the user up to a budget."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Programs that are run as strategies: this Python, with the files beside this one."""
 
-from __future__ import annotations
-
 import shlex
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Whatever a program does wrong is an error that names it, and soon."""
 
-from __future__ import annotations
-
 import sys
 
 import pytest

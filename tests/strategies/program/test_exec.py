@@ -1,7 +1,5 @@
 """A program as a strategy does what a class in Python would do, to the byte."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal

@@ -1,7 +1,5 @@
 """The protocol is what its page and its schema say."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
