@@ -122,9 +122,6 @@ your own: --models FILE\
 """)
 
 
-# ----------------------------------------------------------------------------------------- run
-
-
 def test_conversations_may_be_named_or_given_or_lie_in_files(made, tmp_path):
     file = tmp_path / "chat.json"
     file.write_text(CHAT)

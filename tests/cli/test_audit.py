@@ -394,9 +394,6 @@ def test_nothing_is_written_if_one_of_two_files_cannot_be(compactlab, logs, tmp_
     assert not page.exists()
 
 
-# Without a path
-
-
 def test_without_a_path_the_usual_folders_are_read_and_named(compactlab, tmp_path, monkeypatch):
     for variable in ("CLAUDE_CONFIG_DIR", "CODEX_HOME", "PI_CODING_AGENT_DIR"):
         monkeypatch.setenv(variable, str(tmp_path / variable))
@@ -520,9 +517,6 @@ def test_sums_count_each_call_once_and_from_a_day_on(compactlab, tmp_path):
     assert both["passed_over"] == {"counted_elsewhere": 1}
 
 
-# Where nothing can be explained
-
-
 PRICED = "mistral-large-latest"  # stands in the price list; how it caches is not known
 
 
@@ -557,9 +551,6 @@ calls). Write these models into a file and name it with --models.\
     assert audit["spent"] == sums["spent"]
     assert [*audit["calls_not_explained"].values()] == [3]
     assert sums["calls_not_explained"] == {}  # nothing was to be explained
-
-
-# Time zones
 
 
 LATE = [(0, 0, 40_000, True), (13.5 * 3_600, 0, 41_000, True)]  # 10:00 and 23:30, UTC

@@ -52,9 +52,6 @@ def complaints(*given: object, folder: Path = Path(), what=strategies) -> list[s
     return [line.strip() for line in str(error.value).splitlines()[1:]]
 
 
-# -------------------------------------------------------------------------------------- strategies
-
-
 def test_the_first_key_varies_slowest():
     table = {"name": "recency_buffer", "keep_messages": [5, 10, 20], "keep_tokens": [2000, 8000]}
     assert strategies(table) == [
@@ -219,9 +216,6 @@ def test_a_great_many_faults_are_told_in_part():
     told = complaints({"name": "sliding_window", "keep": ["x"] * 70})
     assert len(told) == 51
     assert told[-1] == "and 20 more"
-
-
-# ------------------------------------------------------------------------------------ conversations
 
 
 def test_scenarios_have_grids_and_seeds_of_their_own():

@@ -45,9 +45,6 @@ def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.split("  ") if cell.strip()]
 
 
-# ---------------------------------------------------------------------------- the table
-
-
 def test_the_table_has_a_line_for_every_model(compactlab):
     done = compactlab("list", "models")
     head, _, *lines = done.out.partition("\n\n")[0].splitlines()
@@ -166,9 +163,6 @@ compactlab: --models FILE adds to the list of models, not of strategies\
 """)
 
 
-# ---------------------------------------------------------------------------- a file of one's own
-
-
 WRONG = [
     "models.m = { window = 0 }",
     "models.m = { windo = 1 }",
@@ -266,9 +260,6 @@ def test_a_recording_can_name_ones_own_model(compactlab, own, tmp_path):
     ]  # fmt: skip
 
 
-# ---------------------------------------------------------------------------- of the price list
-
-
 @pytest.mark.usefixtures("drawn")
 def test_a_model_of_the_price_list_is_run_and_said_to_be_inferred(compactlab, tmp_path):
     out, run = tmp_path / "out", ("run", "--conversations", TINY, "--strategies", "keep_all")
@@ -294,9 +285,6 @@ def test_a_recording_that_names_such_a_model_is_replayed_and_audited(compactlab,
     audited = compactlab("audit", file)
     assert audited.code == 0, audited.said
     assert said in " ".join(audited.out.split())
-
-
-# ---------------------------------------------------------------------------- several models
 
 
 @pytest.mark.usefixtures("drawn")

@@ -116,9 +116,6 @@ def test_strategies_to_start_from_run_nothing_at_import(compactlab, tmp_path, ro
         assert ast.unparse(cls.decorator_list[0]) == "dataclass(frozen=True)"
 
 
-# `compactlab new summarizer`.
-
-
 def test_a_summariser_can_be_run_from_the_command_line_and_from_a_file(
     compactlab, tmp_path, monkeypatch
 ):

@@ -171,9 +171,6 @@ def deaf():
 """
 
 
-# ----------------------------------------------------------------------------- while it is loaded
-
-
 @pytest.mark.parametrize(
     ("body", "told"),
     [
@@ -215,9 +212,6 @@ def test_loading_it_disturbs_nothing_here(run, tmp_path):
     assert rows(tmp_path / "compactlab-out")["keep_all"] == ("ok", "")
 
 
-# ---------------------------------------------------------------------------------- what it prints
-
-
 def test_what_it_prints_is_shown_clean_under_its_row(run, tmp_path):
     act = "print('seen', len(view.messages), '\\x1b[31mred\\u202e')"
     done = run(*written(tmp_path, [act]))
@@ -256,9 +250,6 @@ def test_explain_names_what_ends_it(compactlab, chat, tmp_path, deed):
     assert (done.code, done.out) == (2, "")
     assert "own() fails: " in done.err
     assert "own printed:\n  so far" in done.err
-
-
-# ------------------------------------------------------------------------------ nothing is missing
 
 
 def test_a_run_with_cells_missing_is_no_success(run, tmp_path, monkeypatch):

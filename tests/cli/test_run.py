@@ -100,9 +100,6 @@ def test_an_empty_context_never_looks_good(run, own, compactlab, tmp_path):
         assert Results.load(tmp_path / "out").runs[-1].metrics["structural_validity"] == 0
 
 
-# ------------------------------------------------------------------------------------- the dry run
-
-
 def test_a_dry_run_names_what_would_run_and_what_fails_in_it(run, chat, bad, tmp_path, monkeypatch):
     monkeypatch.setattr("compactlab.cli.dry_run.BUDGET", Budget(seconds=1e9, share=1e9))
     for talk in ("one", "two"):
@@ -167,9 +164,6 @@ def test_a_dry_run_does_not_wait_for_what_has_no_end(run, own):
     assert "1 of them broken off" in done.out.splitlines()[-1]
 
 
-# ------------------------------------------------------------------------------- what is not known
-
-
 WRONG = [
     {"strategies": ("keep_al",)},
     {"strategies": ("sliding_window(keep=0)",)},
@@ -230,9 +224,6 @@ def test_a_model_that_cannot_be_replayed_fails_its_rows(run, tmp_path, model, ad
     assert advice in failed.error
     assert advice in " ".join(done.said.split())
     assert "1 of 2 runs failed (and 1 of bounds); they are named above" in done.err
-
-
-# ---------------------------------------------------------------------------- what cannot be read
 
 
 def test_a_malformed_transcript_is_named_with_its_line(run, bad, tmp_path):
@@ -306,9 +297,6 @@ compactlab: cannot write to 'file/below': [Errno 20] Not a directory: 'file/belo
 """)
 
 
-# ------------------------------------------------------------------------- what the folder holds
-
-
 def test_a_file_that_is_gone_is_named_and_made_again(run, compactlab, tmp_path, contents):
     out = tmp_path / "out"
     assert run().code == 0
@@ -357,9 +345,6 @@ def test_a_conversation_that_has_changed_keeps_its_name(run, chat, tmp_path):
         assert [each.conversation for each in results.runs] == ["talk"]
         assert results.query("SELECT conversation FROM runs")["conversation"].tolist() == ["talk"]
     assert results.query("SELECT count(*) AS n FROM all_runs WHERE NOT bound")["n"].tolist() == [2]
-
-
-# ------------------------------------------------------------------------------------ the workers
 
 
 def test_the_number_of_workers_changes_no_byte(process, chat, tmp_path, contents):

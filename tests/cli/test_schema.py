@@ -123,9 +123,6 @@ def toml(value: Any) -> str:
     return json.dumps(value)
 
 
-# ----------------------------------------------------------------------------------- what it says
-
-
 def test_it_is_printed_and_written(compactlab, tmp_path):
     printed = compactlab("schema")
     assert printed.code == 0
@@ -203,9 +200,6 @@ def test_a_field_has_its_default_and_the_values_that_it_may_have():
 def test_what_is_no_experiment_is_not_valid(wrong, tmp_path_factory):
     assert not accepts(SCHEMA, wrong)
     assert not taken(wrong, tmp_path_factory)
-
-
-# ---------------------------------------------------------------------------------- drawn by chance
 
 
 def valued(said: dict[str, Any]) -> st.SearchStrategy[Any]:

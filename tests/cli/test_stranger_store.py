@@ -158,9 +158,6 @@ COMMANDS = [
 ]
 
 
-# ------------------------------------------------------------------------------------ the manifest
-
-
 def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     """Where values stand in a document, itself among them."""
     yield at
@@ -236,9 +233,6 @@ def test_json_that_asks_for_trouble_is_refused(text, room):
     room.refresh()
     (room.store / "manifest.json").write_text(text)
     assert room.attack("report", room.store).code == 2
-
-
-# ---------------------------------------------------------------------------------------- shards
 
 
 @drawn
@@ -391,9 +385,6 @@ def test_texts_and_figures_of_runs_are_data(data, room):
         store.path(table, SAVED).write_bytes(file)
     done = room.attack(*data.draw(st.sampled_from(COMMANDS)), room.store)
     assert made.runs[0].status != "so so" or done.code == 2
-
-
-# ------------------------------------------------------------------------------------- baselines
 
 
 @drawn

@@ -79,9 +79,6 @@ def unchats(kept: Iterable[Message], history: Messages, originals: Sequence[Orig
     return [unchat(m, originals[int(m.id)], same=not changed(m, given)) for m in kept]
 
 
-# SWE-agent
-
-
 def entries(history: Sequence[Original]) -> Messages:
     """Convert a history of SWE-agent's; ids are places in it."""
     return Messages(_entry(original, str(n)) for n, original in enumerate(history))
@@ -114,9 +111,6 @@ def unentries(kept: Iterable[Message], history: Messages, originals: Sequence[Or
     ]
 
 
-# OpenHands
-
-
 KINDS = {"S": "user", "u": "user", "a": "assistant", "r": "assistant", "o": "tool"}
 
 
@@ -146,9 +140,6 @@ def unevents(kept: Iterable[Message], history: Iterable[Message]) -> list[dict[s
         else {"id": int(message.id), "kind": message.origin, "content": None}
         for message in kept
     ]
-
-
-# Strands
 
 
 def turns(originals: Sequence[Original]) -> Messages:

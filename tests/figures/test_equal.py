@@ -118,9 +118,6 @@ def test_of_long_texts_that_is_shown_where_they_part():
     )
 
 
-# Names.
-
-
 @pytest.mark.parametrize("old", ["fresh", "calls.fresh"])
 def test_a_column_may_have_the_name_that_the_map_gives_it(before, now, old):
     after = store(now, {"call": [1, 2], "uncached": [7, 8]})
@@ -199,9 +196,6 @@ def test_what_both_have_is_compared_although_it_was_left_out_once(before, now):
     assert told(before, after, Allowed(left_out=entries)) == told(before, after) != []
 
 
-# Amounts.
-
-
 def test_amounts_are_listed_by_column():
     amounts = Amounts()
     for run, values in {"a": ((0, 4, 5), (1, 0, 2)), "b": ((0, 8, 6),)}.items():
@@ -232,9 +226,6 @@ def test_the_report_ends_with_the_amounts(before, now, capsys):
         "  calls: call: 1 run, 1 value, +1 (+50 %)",
         "  calls: fresh: 1 run, 1 value, +1 (+12.5 %)",
     ]
-
-
-# The files.
 
 
 def asked(**given: Any) -> Namespace:

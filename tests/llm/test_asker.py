@@ -275,9 +275,6 @@ def test_any_host_may_be_asked():
         assert Endpoint.of("m", base_url=address).base_url == address
 
 
-# Keys and secrets.
-
-
 @pytest.mark.parametrize(("api", "path"), [("openai", "/v1"), ("anthropic", "")])
 def test_a_key_is_sent_and_stands_in_no_file_and_no_error(server, tmp_path, monkeypatch, api, path):
     monkeypatch.setenv("COMPACTLAB_API_KEY", KEY)

@@ -235,9 +235,6 @@ def test_of_strategies_in_both_folders_that_of_the_repository_is_meant(tmp_path)
     assert Settings.read([marker], (tmp_path, tests)).strategy.spec == "own(keep=1)"
 
 
-# ------------------------------------------------------------------------------------- once, alone
-
-
 @pytest.fixture
 def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was replayed, in order."""

@@ -97,9 +97,6 @@ def test_who_names_one_later_has_it_as_a_row(tmp_path):
     assert len(Folder(tmp_path).cells()) == before + 1
 
 
-# What is said.
-
-
 @pytest.mark.usefixtures("undrawn")
 def test_terminal_and_page_have_the_same_rows_and_no_bound_among_them(make, store):
     runs = [

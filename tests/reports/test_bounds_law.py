@@ -127,9 +127,6 @@ def hold(results: Results, seed: str) -> None:
     assert named > SUBSETS / 3
 
 
-# Sweeps.
-
-
 def swept(conversation: str | Path, window: int | None) -> Results:
     return compactlab.run(
         conversation,

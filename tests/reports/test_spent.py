@@ -180,9 +180,6 @@ def test_the_dearest_project_comes_first(tmp_path):
     assert [*spending(cheap, dear).by_project()] == ["/b", "/a"]
 
 
-# Days.
-
-
 @pytest.mark.parametrize("time", [0.0, 1e20, float("nan"), float("inf")])
 def test_a_time_that_is_none_is_no_day(time):
     assert day_of(time) == day_of(time, None) == "undated"
@@ -222,9 +219,6 @@ include them, write the prices into a file and name it with --models. An entry t
 replaces the built-in model, so copy its other figures (list models --format json).\
 """)
     assert "\N{GREATER-THAN OR EQUAL TO}0.13" in said
-
-
-# What a bill lacks.
 
 
 def test_a_bill_that_lacks_tokens_is_at_least_that():
@@ -300,9 +294,6 @@ def test_a_model_that_nobody_knows_is_counted_and_has_no_price():
         {"(not named)": 1},
     )
     assert found.whole.usage.output > 90
-
-
-# Sentences.
 
 
 def test_what_was_not_understood_is_told_the_weightiest_first():

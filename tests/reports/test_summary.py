@@ -107,9 +107,6 @@ def test_without_runs_there_is_an_empty_frame():
     assert "<table>" in results._repr_html_()
 
 
-# Notebook and paper.
-
-
 def test_a_notebook_shows_the_summary_and_no_markup_of_others(make, by_hand):
     shown = by_hand(make(f"{HOSTILE}()"))._repr_html_()
     tags: list[str] = []
@@ -127,9 +124,6 @@ def test_a_table_of_a_paper_has_escaped_names_and_equal_rows(make, by_hand):
     assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {6}
     assert r"\input{" not in text
     assert escaped(HOSTILE) in text
-
-
-# Axes.
 
 
 def test_methods_have_the_names_of_charts():

@@ -159,9 +159,6 @@ def test_the_terminal_says_the_same(golden):
     assert "became" not in said(account(reading), 3)
 
 
-# ------------------------------------------------------------------------ whatever is replayed
-
-
 @given(st.data())
 @settings(max_examples=15)
 def test_what_is_shown_adds_up_to_the_rows(data):
@@ -186,9 +183,6 @@ def test_what_is_shown_adds_up_to_the_rows(data):
     )
     assert sum(len(piece.facts) + piece.more for piece in left + right) == view.lost
     assert all("\n" not in line and clean(line) == line for line in in_lines(view))
-
-
-# ---------------------------------------------------------------------------- which are on a page
 
 
 def rows_of(call: int, lost: int, missed: int, text: str) -> Rows:
@@ -253,9 +247,6 @@ def test_without_the_table_there_is_nothing(make, store):
     results = store(make("cut()"), make("sum()"))
     assert views(results, results.runs) == Compactions("one (claude-code)")
     assert views(results, ()) == Compactions()
-
-
-# -------------------------------------------------------------------------------------- as markup
 
 
 class Tags(HTMLParser):

@@ -79,9 +79,6 @@ def outcome(ask: Callable[[], Lookup]) -> tuple[int, ...] | str:
     return told.read, told.write_5m, told.write_1h
 
 
-# The laws
-
-
 @given(POLICIES, requests(), st.booleans())
 @settings(max_examples=400)
 def test_it_agrees_with_a_naive_cache_at_every_call(policy, session, strips):
@@ -122,24 +119,11 @@ def test_of_what_only_grows_nothing_is_unexplained_whatever_the_client_marks(pol
         prompt.mark_sent()
 
 
-# What one marker finds
-
-
 @pytest.mark.parametrize(("added", "read"), [(10, 1000), (15, 1000), (19, 1000), (20, 0), (35, 0)])
 def test_a_read_walks_twenty_positions_the_mark_included(added, read):
     session = Session()
     session.send(START)
     assert session.send(START.append(crowd("new", added))).read == read
-
-
-def test_the_documented_example_of_10_then_15_then_35_blocks():
-    session = Session()
-    ten = View().append(crowd("ten", 10))
-    fifteen = ten.append(crowd("five", 5))
-    assert session.send(ten) == Lookup(0, 100)
-    assert session.send(fifteen) == Lookup(100, 50)
-    far = session.send(fifteen.append(crowd("twenty", 20)))
-    assert far == Lookup(0, 350, missed=(("lookback_miss", 150),))
 
 
 def test_what_lay_too_far_back_and_was_dead_anyway_had_expired():
@@ -161,9 +145,6 @@ def test_nothing_is_stored_between_the_marks():
     session = Session()
     session.send(START.append(sized("a", 50), sized("b", 60)))
     assert session.send(START.append(sized("a", 50))).read == 0
-
-
-# Lifetimes
 
 
 @pytest.mark.parametrize(("ttl", "life"), [("5m", 300.0), ("1h", 3600.0)])
@@ -219,9 +200,6 @@ def test_what_died_within_reach_hides_what_lives_out_of_reach():
     assert late == Lookup(0, 1250, missed=(("ttl_expired", 1250),))
 
 
-# Short prefixes
-
-
 def test_a_short_prefix_is_not_stored_until_it_is_long_enough():
     session = Session(minimum=1000)
     short = View().append(sized("a", 600))
@@ -231,19 +209,11 @@ def test_a_short_prefix_is_not_stored_until_it_is_long_enough():
     assert session.send(enough.append(sized("c", 5))) == Lookup(1000, 5)
 
 
-def test_one_token_short_is_too_short():
-    session = Session(minimum=1001)
-    assert session.send(START).write_5m == session.send(START).read == 0
-
-
 def test_a_short_system_prompt_is_not_stored_though_the_whole_is():
     session = Session(minimum=1000)
     system = View((text("", size=999),))
     assert session.send(system.append(sized("old", 10))).write_5m == 1009
     assert session.send(system.append(sized("summary", 10))).read == 0
-
-
-# What a client marks
 
 
 def test_the_system_prompt_survives_a_compaction():

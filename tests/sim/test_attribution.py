@@ -236,9 +236,6 @@ def test_no_character_is_lost_and_what_is_quoted_stands_there(seed):
                 assert " ".join(known[first.id].split()) in " ".join(part.text.split())
 
 
-# -------------------------------------------------------------------------- what declares itself
-
-
 def native(*messages: Message) -> Attributed | None:
     return declared(ORIGINAL, View((), Messages(messages)))
 

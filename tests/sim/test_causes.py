@@ -1,5 +1,6 @@
 """Every cache-miss token has one cause."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -41,48 +42,39 @@ def test_causes_add_up_to_the_prompt_less_what_was_read(data, steps, reason):
     assert set(causes) <= set(CAUSES)
 
 
-def test_the_first_request_is_a_cold_start_whatever_it_holds():
-    assert why(View(), OLD, "cold_start", 0, arrived="m1 m2") == {"cold_start": 130}
+GROWN = OLD.append(sized("m3", 7))
+SUMMED_UP = SYSTEM.append(sized("summary", 15), sized("m3", 7))
+CAUSED = {
+    "the first request is a cold start": (
+        lambda: why(View(), OLD, "cold_start", 0, arrived="m1 m2"), {"cold_start": 130}),
+    "of a prompt that grew only the new is fresh": (
+        lambda: why(OLD, GROWN, "append", 130, arrived="m3"), {"append": 7}),
+    "what the cache missed comes before what is new": (
+        lambda: why(OLD, GROWN, "append", 100, ("ttl_expired", 130), arrived="m3"),
+        {"ttl_expired": 30, "append": 7}),
+    "two causes each have their stretch": (
+        lambda: why(OLD, GROWN, "append", 0, ("ttl_expired", 100), ("lookback_miss", 130)),
+        {"ttl_expired": 100, "lookback_miss": 30, "append": 7}),
+    "what was missed for no reason is unexplained": (
+        lambda: why(OLD, GROWN, "append", 110), {"unexplained": 20, "append": 7}),
+    "a summary is the compaction's and what has just been said is not": (
+        lambda: why(OLD, SUMMED_UP, "compaction", 100, arrived="m3"), {"compaction": 15, "append": 7}),
+    "what moved up behind a cut is the compaction's": (
+        lambda: why(OLD, SYSTEM.append(OLD.messages[1], sized("m3", 7)), "compaction", 100, arrived="m3"),
+        {"compaction": 20, "append": 7}),
+    "all that has just been said is new": (
+        lambda: why(OLD, SUMMED_UP.append(sized("m4", 8)), "compaction", 100, arrived="m3 m4 m5"),
+        {"compaction": 15, "append": 15}),
+    "also if a reminder follows it": (
+        lambda: why(OLD, SUMMED_UP.append(sized("reminder", 2)), "compaction", 100, arrived="m3 m4"),
+        {"compaction": 17, "append": 7}),
+    "of a prompt that was read whole nothing is fresh": (lambda: why(OLD, OLD, "append", 130), {}),
+}  # fmt: skip
 
 
-def test_of_a_prompt_that_grew_only_the_new_is_fresh():
-    grown = OLD.append(sized("m3", 7))
-    assert why(OLD, grown, "append", 130, arrived="m3") == {"append": 7}
-
-
-def test_what_the_cache_missed_comes_before_what_is_new():
-    grown = OLD.append(sized("m3", 7))
-    late = why(OLD, grown, "append", 100, ("ttl_expired", 130), arrived="m3")
-    assert late == {"ttl_expired": 30, "append": 7}
-
-
-def test_two_causes_each_have_their_stretch():
-    grown = OLD.append(sized("m3", 7))
-    causes = why(OLD, grown, "append", 0, ("ttl_expired", 100), ("lookback_miss", 130))
-    assert causes == {"ttl_expired": 100, "lookback_miss": 30, "append": 7}
-
-
-def test_what_had_been_sent_and_was_missed_for_no_reason_is_unexplained():
-    grown = OLD.append(sized("m3", 7))
-    assert why(OLD, grown, "append", 110) == {"unexplained": 20, "append": 7}
-
-
-def test_a_summary_is_the_compactions_and_what_has_just_been_said_is_not():
-    after = SYSTEM.append(sized("summary", 15), sized("m3", 7))
-    causes = why(OLD, after, "compaction", 100, arrived="m3")
-    assert causes == {"compaction": 15, "append": 7}
-
-
-def test_what_moved_up_behind_a_cut_is_the_compactions():
-    after = SYSTEM.append(OLD.messages[1], sized("m3", 7))
-    causes = why(OLD, after, "compaction", 100, arrived="m3")
-    assert causes == {"compaction": 20, "append": 7}
-
-
-def test_all_that_has_just_been_said_is_new():
-    after = SYSTEM.append(sized("summary", 15), sized("m3", 7), sized("m4", 8))
-    causes = why(OLD, after, "compaction", 100, arrived="m3 m4 m5")
-    assert causes == {"compaction": 15, "append": 15}
+@pytest.mark.parametrize(("causes", "expected"), CAUSED.values(), ids=CAUSED)
+def test_it_is_the_cause_of_as_many_tokens(causes, expected):
+    assert causes() == expected
 
 
 def test_of_what_has_just_been_said_only_the_fresh_part_is_new():
@@ -103,15 +95,3 @@ def test_the_part_of_a_message_that_was_read_is_not_charged():
     grown = SYSTEM.append(sized("m1", 10, 20, 30))
     assert why(SYSTEM, grown, "history_edit", 110) == {"history_edit": 50}
     assert why(OLD, grown, "compaction", 110, arrived="m1") == {"append": 50}
-
-
-def test_what_has_just_been_said_is_found_though_a_reminder_follows_it():
-    after = SYSTEM.append(sized("summary", 15), sized("m3", 7), sized("reminder", 2))
-    causes = why(OLD, after, "compaction", 100, arrived="m3 m4")
-    assert causes == {"compaction": 17, "append": 7}
-
-
-def test_of_a_prompt_that_was_read_whole_nothing_is_fresh():
-    assert why(OLD, OLD, "append", 130) == {}
-    assert why(OLD, OLD, "compaction", 130) == {}
-    assert why(View(), View(), "append", 0) == {}

@@ -131,9 +131,6 @@ def test_a_file_that_is_not_there_or_a_folder_is_refused(tmp_path):
         assert file.name in str(refused.value)
 
 
-# Drawing
-
-
 class Stub(random.Random):
     """Draws what it was given."""
 

@@ -155,9 +155,6 @@ def test_keys_travel():
     assert vars(sent)["key"] == key
 
 
-# ------------------------------------------------------------------------------------- sources
-
-
 def talk(text: str) -> list[Conversation]:
     said = (Message("u", "user", (verbatim("u", "text", text),)),)
     return [Conversation("talk", "pi", said)]

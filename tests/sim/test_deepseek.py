@@ -33,9 +33,6 @@ def prompt(*messages: Message) -> Request:
     return Request(View().append(*messages))
 
 
-# The laws
-
-
 @settings(max_examples=150)
 @given(POLICIES_DRAWN, requests())
 def test_it_agrees_with_a_naive_cache_at_every_call(policy, session):
@@ -53,9 +50,6 @@ def test_what_is_sent_twice_is_read_whole(policy, session):
         real.send(Request(request.view, request.after))
         whole = sum(sizes_of(request.view, QUICK))
         assert real.send(Request(request.view)).read == whole - whole % policy.grid
-
-
-# Units
 
 
 def test_of_three_that_begin_alike_the_third_is_the_first_to_read():
@@ -118,9 +112,6 @@ def test_reads_are_counted_in_steps():
     agent = client(grid=128)
     agent.send(prompt(A))
     assert agent.send(prompt(A, B)) == Lookup(896, missed=(("grid", 1000),))
-
-
-# Lifetimes
 
 
 @pytest.mark.parametrize(("wait", "read"), [(86_400.0, 1000), (86_401.0, 0)])

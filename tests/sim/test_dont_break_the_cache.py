@@ -130,9 +130,6 @@ def test_a_single_call_costs_more_with_a_cache_where_writes_have_a_price():
     assert saving(counted("gpt-5-2"), research(1)) == 0
 
 
-# Caching the system prompt alone
-
-
 def system_only(name: str, session: Session) -> float:
     """The saving if only the system prompt is cached.
 
@@ -160,9 +157,6 @@ def test_with_little_history_the_system_prompt_alone_can_even_be_cheaper():
     """What is written and never read again costs a quarter more than what is not cached."""
     session = research(2)
     assert system_only("claude-sonnet-4-5", session) > saving(counted("claude-sonnet-4-5"), session)
-
-
-# Volatile text
 
 
 @pytest.mark.parametrize("name", STUDIED)

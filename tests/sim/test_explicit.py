@@ -41,9 +41,6 @@ def worked(id: str, *sizes: int) -> Message:
     return sized(id, *sizes, role="assistant")
 
 
-# The laws
-
-
 @settings(max_examples=150)
 @given(POLICIES_DRAWN, requests())
 def test_it_agrees_with_a_naive_client_at_every_call(policy, session):
@@ -66,9 +63,6 @@ def test_what_is_sent_twice_is_read_as_far_as_it_is_stored(session):
         turns = [index for index, message in enumerate(view.messages) if message.starts_turn]
         before = view.with_messages(view.messages[: turns[-1] if turns else 0])
         assert real.send(Request(view)).read >= sum(sizes_of(before, QUICK))
-
-
-# Making and using
 
 
 def test_the_first_request_makes_the_cache_and_the_others_read_it():
@@ -167,9 +161,6 @@ def test_a_lost_request_reads_nothing():
     assert lost == Lookup(missed=(("eviction", 5000), ("grid", 5100)))
 
 
-# Storage
-
-
 def test_each_use_gives_another_hour_and_is_charged_for_the_time_before():
     agent, view = client(), SYSTEM.append(sized("a", 100))
     agent.send(Request(view))
@@ -206,9 +197,6 @@ def test_storage_comes_to_the_bill():
     bills = billed(model_under(Explicit()), [Request(view), Request(view, 60.0)])
     assert bills[0].usage == Usage(uncached=5100)
     assert bills[1].usage == Usage(uncached=100, cache_read=5000, storage=300_000)
-
-
-# Figures
 
 
 def test_reminders_start_no_turn():

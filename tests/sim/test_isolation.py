@@ -53,9 +53,6 @@ def test_it_is_another_process():
     assert isolated(os.getpid, LONG).value != os.getpid()
 
 
-# ------------------------------------------------------------------------------ what it may not do
-
-
 class Odd(BaseException):
     """No ordinary exception."""
 
@@ -179,9 +176,6 @@ def test_memory_has_an_end(monkeypatch):
     monkeypatch.setattr(isolation, "_LEAST_MEMORY", has + (1 << 28))
     monkeypatch.setattr(isolation.os, "sysconf", small.get)
     assert isolated(greedy, LONG).fault.startswith("MemoryError")
-
-
-# ---------------------------------------------------------------------------- what stays as it was
 
 
 def disturb() -> str:
@@ -326,9 +320,6 @@ def test_nothing_that_lies_about_is_imported(tmp_path, monkeypatch):
     assert isolated(os.getcwd, LONG).value == str(tmp_path)
 
 
-# -------------------------------------------------------------------------------- what it prints
-
-
 def test_what_it_prints_is_captured_on_whichever_way(capfd):
     def work() -> None:
         print("by Python")
@@ -354,9 +345,6 @@ def read() -> str:
 
 def test_there_is_nothing_to_be_read_there():
     assert isolated(read, LONG).value == ""
-
-
-# ------------------------------------------------------------------------------------- whose it is
 
 
 @given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists, max_leaves=9))

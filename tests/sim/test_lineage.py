@@ -103,9 +103,6 @@ def test_a_session_that_goes_on_makes_nothing_dead_that_was_alive(session, gaps)
         assert all(map(int.__ge__, dead_writes(calls[:end]), dead_writes(calls)))
 
 
-# Stories
-
-
 def told(*views: View, gap: float = 1.0) -> list[int]:
     return dead_writes([each.call for each in sent([(Request(v, gap), False, 0) for v in views])])
 

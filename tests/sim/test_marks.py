@@ -39,9 +39,6 @@ def marked(view: View, *marks: str, ttl: str = "5m") -> list[Mark]:
     return set_marks(parse_marks(marks, ttl), prompt_of(view))
 
 
-# The laws
-
-
 @given(RUNS | views(4).map(lambda grown: grown[-1]), st.integers(0, 8), st.booleans())
 @settings(max_examples=300)
 def test_a_walk_over_runs_goes_as_far_as_one_that_counts_every_block(view, lookback, strips):
@@ -60,9 +57,6 @@ def test_marks_stand_where_one_finds_them_by_trying_every_block(grown, marks):
     for view in grown:
         expected = [(end - 1, ttl) for end, ttl in naive._marked(view, "5m").items()]
         assert marked(view, *marks) == expected
-
-
-# What the provider refuses
 
 
 @pytest.mark.parametrize(
@@ -91,9 +85,6 @@ def test_a_mark_without_a_lifetime_has_that_of_the_request():
     assert refusal(ValueError, lambda: check_marks(("system:5m", "last"), "1h")) == snapshot(
         "marks: system:5m stands before last, but a mark of 1h must come first"
     )
-
-
-# Where marks stand
 
 
 def test_tools_come_before_the_system_prompt_and_both_before_the_rest():

@@ -28,9 +28,6 @@ def send(meter: Meter, model: Model, view: View, at: float, why: str) -> Bill:
     return meter.request(model, at, "", arrived, reason)
 
 
-# The laws
-
-
 @given(growing(most_blocks=19), st.sampled_from([0.0, 1.0, 300.0]))
 def test_who_keeps_everything_pays_for_no_token_twice(grown, gap):
     bills = billed(TOY, [Request(view, gap) for view in grown])
@@ -84,9 +81,6 @@ def test_requests_find_nothing_as_often_as_a_policy_says():
     assert lost(Meter()) == 0  # without a stream nothing is left to chance
 
 
-# Measuring is not sending
-
-
 def test_a_view_can_be_measured_before_it_is_sent():
     meter = Meter()
     assert meter.tokens(TOY, SYSTEM.append(sized("a", 10))) == 510
@@ -117,9 +111,6 @@ def test_a_side_call_between_measuring_and_sending_changes_neither():
     meter.tokens(TOY, view)
     meter.side(TOY, View().append(sized("ask", 20)), 0, "", "compaction_call")
     assert meter.request(TOY, 0, "", (), "cold_start").causes == {"cold_start": 510}
-
-
-# Stories
 
 
 def test_a_compaction_pays_for_the_summary_and_reads_the_system_prompt():
@@ -166,9 +157,6 @@ def test_a_model_under_another_policy_has_a_line_of_its_own():
 def test_a_model_without_a_policy_cannot_be_billed():
     with pytest.raises(ModelError, match="gpt-5@none"):
         Meter().tokens(replace(find_model("gpt-5"), policy=None), SYSTEM)
-
-
-# Side calls
 
 
 def test_a_side_call_that_rides_on_the_live_prompt_reads_it():

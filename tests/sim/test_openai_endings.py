@@ -43,9 +43,6 @@ def said(role: Role, *sizes: int) -> Message:
     return sized(f"{role} {sizes}", *sizes, role=role)
 
 
-# The laws
-
-
 @settings(max_examples=300)
 @given(POLICIES_DRAWN, requests())
 def test_it_agrees_with_a_naive_cache_at_every_call(policy, session):
@@ -64,9 +61,6 @@ def test_what_is_sent_twice_is_read_up_to_its_last_written_end(policy, session):
         again = real.send(Request(request.view))
         assert again.write_5m == 0
         assert again.read == first.read + first.write_5m
-
-
-# Where prefixes end
 
 
 def test_what_stands_behind_the_last_end_is_plain_input():
@@ -123,9 +117,6 @@ def test_what_the_client_adds_behind_it_is_a_message():
         assert agent.send(Request(context.append(sized("summary", 50)))).read == read
 
 
-# Marks
-
-
 def test_four_writes_and_the_foremost_is_dropped():
     everywhere = ("system", "context", "before", "last")
     view = View((*SYSTEM.system, text("", size=40, name=CLIENT_CONTEXT)))
@@ -152,9 +143,6 @@ def test_caching_the_system_prompt_alone_leaves_the_rest_to_the_input_price():
     assert agent.send(Request(longer)) == Lookup(500, missed=(("grid", 510),))
 
 
-# Looking back
-
-
 @pytest.mark.parametrize(("added", "read"), [(79, 1000), (80, 0)])
 def test_a_read_looks_at_eighty_ends(added, read):
     agent, start = client(marks=()), View().append(sized("start", 1000))
@@ -176,9 +164,6 @@ def test_what_the_request_marks_is_looked_at_however_far_it_is():
     agent.send(Request(SYSTEM.append(sized("start", 100))))
     edited = SYSTEM.append(*(sized(f"m{n}", 10) for n in range(200)))
     assert agent.send(Request(edited)).read == 500
-
-
-# Lifetimes
 
 
 @pytest.mark.parametrize(("wait", "read"), [(1800.0, 600), (1800.5, 0)])

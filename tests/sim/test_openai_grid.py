@@ -14,9 +14,6 @@ def client(**figures: float) -> Client:
     return Client(OpenaiGrid(**figures).open())  # type: ignore[arg-type]
 
 
-# The grid
-
-
 @pytest.mark.parametrize(
     ("size", "read"), [(1024, 0), (1025, 1024), (1152, 1024), (1153, 1152), (2000, 1920)]
 )
@@ -48,9 +45,6 @@ def test_a_rewind_finds_whatever_prefix_was_ever_sent():
     one = client()
     one.send(Request(START.append(sized("a", 500), sized("b", 500))))
     assert one.send(Request(START.append(sized("a", 500), sized("c", 500)))).read == 2432
-
-
-# Lifetimes
 
 
 def test_a_prefix_is_alive_to_the_second_and_dead_after():
@@ -85,9 +79,6 @@ def test_retention_in_memory_is_a_shorter_lifetime():
     one = client(idle=300)
     one.send(Request(START))
     assert one.send(Request(START, after=301)).read == 0
-
-
-# Routing, parallel calls, settings
 
 
 def test_a_request_that_goes_elsewhere_finds_nothing_and_is_stored():

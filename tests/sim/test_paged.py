@@ -95,9 +95,6 @@ def test_more_room_never_reads_less(capacity, steps):
         assert small.send(Request(past[-1])).read <= large.send(Request(past[-1])).read
 
 
-# Stories
-
-
 SYSTEM = View().append(sized("system", 1600))
 
 

@@ -15,9 +15,6 @@ MODELS = st.sampled_from([SMALL, LARGE])
 TOKENS = st.integers(0, 200_000)
 
 
-# Against counting token by token
-
-
 @given(MODELS, st.integers(0, 60), st.integers(0, 60))
 def test_the_formula_is_what_the_tokens_add_up_to(model, cache_misses, cached):
     counted = 0.0
@@ -35,9 +32,6 @@ def test_so_is_what_writing_reads(model, output, prompt):
         read += weights + model.kv_bytes * (prompt + place + 0.5)
     speed = model.gpus * model.bandwidth * model.utilisation
     assert model.decode_seconds(output, prompt) == pytest.approx(read / speed)
-
-
-# The laws
 
 
 @given(MODELS, TOKENS, TOKENS, TOKENS)
@@ -66,9 +60,6 @@ def test_whatever_was_not_read_is_computed_however_it_is_billed(model, cache_mis
     plain = Usage(uncached=cache_misses, cache_read=read, output=output)
     written = Usage(cache_write_5m=cache_misses, cache_read=read, output=output)
     assert model.cost(plain) == model.cost(written) >= 0
-
-
-# The figures of the notes
 
 
 def test_the_presets_hold_as_many_bytes_a_token_as_is_known():

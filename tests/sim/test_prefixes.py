@@ -51,9 +51,6 @@ def test_what_it_has_forgotten_changes_no_read(policy, session):
             prompt.mark_sent()
 
 
-# The laws
-
-
 @pytest.mark.parametrize("policy", EASY)
 @given(session=requests())
 def test_a_prompt_sent_twice_at_once_is_read_but_for_its_last_step(policy, session):
@@ -92,9 +89,6 @@ def test_a_shared_cache_never_reads_less_than_a_private_one(policy, mine, other)
         neighbour.now = max(neighbour.now, client.now)
         neighbour.send(Request(its.view, 0.0))
         assert client.send(request).read >= alone.send(request).read
-
-
-# What it costs
 
 
 class Spy(Prompt):

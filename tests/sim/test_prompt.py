@@ -175,9 +175,6 @@ def test_another_name_is_no_clients_context():
     assert prompt_of(View((text("tools", name="client"),))).front == 1
 
 
-# Where things are
-
-
 @given(views())
 def test_a_message_ends_with_all_that_came_before_it(steps):
     view, prompt = steps[-1], prompt_of(*steps)
@@ -186,9 +183,6 @@ def test_a_message_ends_with_all_that_came_before_it(steps):
     for index, message in zip(ends, [*view.messages, None], strict=True):
         assert (prompt.totals[index - 1] if index else 0) == end
         end += QUICK.message(message) if message else 0
-
-
-# Cost
 
 
 class Spy(Tokenizer):

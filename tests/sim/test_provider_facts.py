@@ -5,7 +5,6 @@ policies, what a client may mark in test_marks.py.
 """
 
 import pytest
-from inline_snapshot import snapshot
 
 from compactlab.sim.cache import Anthropic, Lookup, Settings
 from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS
@@ -13,7 +12,6 @@ from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import catalogue, find_model
 from compactlab.sim.replay.trace import Meter
-from tests.lines import refusal
 from tests.sim.drawn import Client, Request, model_under, part, sized, text
 
 TOOL = text("", size=3000, name=TOOLS)
@@ -28,9 +26,6 @@ def client(**figures: object) -> Client:
 
 def blocks(id: str, count: int) -> Message:
     return sized(id, *[100] * count)
-
-
-# The look-back
 
 
 def test_10_blocks_hit_15_hit_35_miss():
@@ -51,9 +46,6 @@ def test_30_calls_of_tools_and_their_results_are_two_positions(runs_are_one, rea
     calls = Message("calls", "assistant", (part("tool_call", "ls", size=20),) * 30)
     results = Message("results", "tool", (part("tool_result", "a b", size=20),) * 30)
     assert one.send(Request(START.append(calls, results))).read == read
-
-
-# Time
 
 
 def test_a_stream_of_four_minutes_leaves_one():
@@ -102,9 +94,6 @@ def test_what_was_not_found_is_not_refreshed():
     assert one.send(Request(START, 101.0)).read == 5000
 
 
-# Lifetimes side by side
-
-
 def test_an_hour_is_paid_up_to_the_last_mark_of_an_hour_and_five_minutes_for_the_rest():
     one = client(marks=("tools:1h", "system:1h", "last:5m"))
     assert one.send(Request(START)) == Lookup(0, 1000, 5000)
@@ -127,17 +116,6 @@ def test_nobody_pays_an_hour_for_what_was_found():
     assert one.send(Request(START, 3600.0, "5m")) == Lookup(6000)
 
 
-def test_five_minutes_before_an_hour_are_refused():
-    assert refusal(ValueError, lambda: Anthropic(marks=("system:5m", "last:1h"))) == snapshot(
-        "marks: system:5m stands before last:1h, but a mark of 1h must come first"
-    )
-    one = client(marks=("system:5m", "last"))
-    assert one.send(Request(START)).write_5m == 6000
-    assert refusal(ValueError, lambda: one.send(Request(START, ttl="1h"))) == snapshot(
-        "marks: system:5m stands before last, but a mark of 1h must come first"
-    )
-
-
 # Marks, and the one that the provider sets
 
 
@@ -150,24 +128,10 @@ def test_four_marks_are_four_entries():
     assert one.send(Request(front.append(sized("another", 100)))).read == 6700
 
 
-def test_five_marks_are_refused():
-    said = refusal(ValueError, lambda: Anthropic(marks=("tools", "system", "last", "last", "last")))
-    assert said == snapshot("marks: a request has 1 to 4 of them, not 5")
-
-
-def test_automatic_mode_takes_one_of_the_four():
-    Anthropic(marks=("tools", "system", "last", "auto"))
-    said = refusal(ValueError, lambda: Anthropic(marks=("tools", "system", "last", "last", "auto")))
-    assert said == snapshot("marks: a request has 1 to 4 of them, not 5")
-
-
 def test_automatic_mode_adds_nothing_to_a_mark_on_the_last_block():
     one, other = client(marks=("last",)), client(marks=("last", "auto"))
     for view in (START, START.append(sized("more", 10))):
         assert one.send(Request(view)) == other.send(Request(view))
-    assert refusal(ValueError, lambda: Anthropic(marks=("last:1h", "auto:5m"))) == snapshot(
-        "marks: last:1h and auto:5m are the same block with two lifetimes"
-    )
 
 
 def test_automatic_mode_moves_back_from_what_cannot_be_marked():
@@ -271,9 +235,6 @@ def test_another_model_has_a_cache_of_its_own():
         meter.tokens(model, START)
         told.append(meter.request(model, 0.0, "", (), "model_switch").usage.cache_read)
     assert told == [0, 0, 6000]
-
-
-# What sessions share
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,6 @@ def test_what_was_counted_is_kept_beside_the_tables(store):
     assert not store.folder.exists()
 
 
-# --------------------------------------------------------------------------- nothing half written
-
-
 def failing_at(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """From the renaming of that number on, the disk is full."""
     real, renamed = os.replace, []
@@ -171,9 +168,6 @@ def test_what_cannot_be_renamed_leaves_nothing_behind(tmp_path, monkeypatch):
     )
     assert (tmp_path / "file").read_bytes() == b"old"
     assert [file.name for file in tmp_path.iterdir()] == ["file"]
-
-
-# ------------------------------------------------------------------------------------ one writer
 
 
 def test_only_one_writes_at_a_time(store):

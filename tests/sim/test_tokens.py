@@ -20,9 +20,6 @@ from tests.lines import refusal
 ANY_TEXT = st.text(st.characters(categories=None))  # lone surrogates included
 
 
-# As tiktoken counts
-
-
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
 def test_pattern_and_hash_are_those_of_tiktoken(name, monkeypatch):
     from tiktoken_ext import openai_public
@@ -82,9 +79,6 @@ def test_a_long_text_counts_like_its_sentences():
     assert count("All is well. " * 30_000) == pytest.approx(30_000 * 4, rel=1e-3)
 
 
-# By characters
-
-
 @given(ANY_TEXT)
 @example("\ud7ff\ud800\udfff\ue000\uffff")
 @example("\U00010000\U0010ffff")
@@ -96,9 +90,6 @@ def test_utf16_length_is_half_of_the_bytes(text):
 def test_chars4_is_a_quarter_of_that_rounded_up(text):
     length = len(text.encode("utf-16-le", "surrogatepass")) / 2
     assert chars4(text) == encoding("chars4").count(text) == math.ceil(length / 4)
-
-
-# Each text once
 
 
 @pytest.fixture
@@ -132,9 +123,6 @@ def test_what_was_forgotten_is_counted_again(counted):
     forget_counts()
     assert Tokenizer().text("hello") == 5
     assert counted == ["hello", "hello"]
-
-
-# The vocabulary's files
 
 
 def test_nothing_is_downloaded(unloaded, monkeypatch):
@@ -191,9 +179,6 @@ def test_an_unknown_encoding_is_named():
     assert refusal(UsageError, lambda: encoding("o200k")) == snapshot(
         "unknown encoding 'o200k'; did you mean o200k_base?"
     )
-
-
-# A model's count
 
 
 @pytest.mark.parametrize(

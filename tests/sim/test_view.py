@@ -245,9 +245,6 @@ def test_each_message_is_weighed_once_however_a_session_grows():
     assert weighed == [f"m{number}" for number in range(50)]
 
 
-# Views
-
-
 @given(st.lists(MESSAGE, max_size=4), st.lists(MESSAGE, max_size=4))
 def test_a_view_with_the_same_messages_is_that_very_view(items, others):
     view = View((text("system"),), Messages(items))

@@ -113,9 +113,6 @@ def test_what_is_made_of_a_growing_history_is_what_is_made_of_it_at_once(
         assert made == clear_tool_uses(again, rule, approximate, excess, Past())
 
 
-# Thinking
-
-
 def thinking(messages, of=lambda _: True):
     """Messages whose answers have thinking, if they are among some."""
     return Messages(

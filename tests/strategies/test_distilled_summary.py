@@ -207,9 +207,6 @@ def test_bytes_compact_too_and_then_wait_for_as_many_again(compacted):
     assert min(b - a for a, b in pairwise(compactions)) > 1
 
 
-# Faults that users complained about.
-
-
 def test_cached_reads_of_a_turn_count_as_context_where_they_are_planted(compacted):
     story, sizes = "u" + "cr" * 5 + "a" + "ua" * 3, {"u1": 8000}
     sound = DistilledSummary(trigger=5000, keep_recent_tokens=300, recent_turns_preserve=1)
@@ -335,9 +332,6 @@ def test_files_are_named_by_tools_of_other_agents_and_the_lists_are_short():
     assert file_section(many)[1].text.count("\n") == 199
 
 
-# The flush on a copy.
-
-
 def test_a_flush_leaves_nothing_in_the_session(compacted):
     flush = MemoryFlush(soft_threshold_tokens=500, trigger=2500)
     trace = compacted("ua" * 12, flush)
@@ -367,9 +361,6 @@ def test_its_reserve_is_at_most_a_quarter_of_the_window(moment, window, due):
         return MemoryFlush()._due(now.view, now.host)
 
     assert [is_due(due - 1), is_due(due)] == [False, True]
-
-
-# Around it.
 
 
 def test_a_result_is_capped_by_the_window_and_no_longer_removed(compacted):

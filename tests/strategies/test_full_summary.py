@@ -108,9 +108,6 @@ def called(before: list[Message], name: str, arguments: Any, result: str) -> lis
     ]
 
 
-# ------------------------------------------------------------------------- instruction files
-
-
 def with_file(told: Conversation) -> Conversation:
     """The same, and what the client says first is an instruction file."""
     first, *rest = told.events

@@ -115,9 +115,6 @@ def test_what_stays_is_a_beginning_and_an_end_and_no_more_than_asked_for(
     assert shown.endswith(end + TOO_LARGE.encode("utf-16-le"))
 
 
-# When something is written.
-
-
 def test_a_call_without_a_result_is_given_one_before_anything_else_is_said(tell, play):
     *_, prompt = play(tell("uc2r ua"), WriteGuard()).prompts()
     assert [message.role[0] for message in prompt] == list("uattu")
@@ -133,9 +130,6 @@ def test_a_result_is_capped_for_good_from_february_2026_on(tell, play, version, 
     prompts = list(play(tell("ucra ua", sizes={"r3": 9000}), guard).prompts())
     lengths = [[utf16_length(m.text) for m in prompt if m.role == "tool"] for prompt in prompts]
     assert lengths == [[], [kept], [kept]]
-
-
-# What is sent.
 
 
 def letters(prompt) -> str:
@@ -226,9 +220,6 @@ def naive(texts: list[str], window: int, late: bool) -> list[str]:
     return texts
 
 
-# What is refused.
-
-
 def test_large_results_are_cut_in_the_session_when_nothing_else_helps(tell, play):
     """Three tenths of 2,400 tokens are 2,880 characters."""
     story = tell("ucra ua", sizes={"r3": 6000}, system=2000)
@@ -242,9 +233,6 @@ def test_large_results_are_cut_in_the_session_when_nothing_else_helps(tell, play
 def test_a_prompt_that_fits_is_left_alone(tell, play):
     story = tell("ucra", size=400)
     assert letters(list(play(story, OverflowTruncation(), window=50_000).prompts())[-1]) == "r"
-
-
-# The agent.
 
 
 def parts(version: str, **more: bool) -> list[str]:

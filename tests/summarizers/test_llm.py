@@ -126,9 +126,6 @@ def test_without_a_model_or_a_folder_it_says_what_is_missing():
     )
 
 
-# In a dry run.
-
-
 def test_what_would_be_asked_is_noted_and_what_is_recorded_is_replayed(tmp_path):
     first = SummaryRequest(many(3).told().messages, 400, (), "Sum it up.")
     llm = answering(tmp_path, (first, "Three facts."))
@@ -150,9 +147,6 @@ def test_what_would_be_asked_has_a_price(tmp_path):
     assert written < 400
     # 2 dollars for a million tokens of output, in the price list of these tests.
     assert most - likely == pytest.approx((400 - written) * 2e-6)
-
-
-# Controls beside it.
 
 
 @pytest.mark.parametrize("lengths", [(), (30,), (30, 10)])

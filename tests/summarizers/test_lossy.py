@@ -282,9 +282,6 @@ def test_the_states_of_facts_say_what_was_drawn(seed):
         assert states.of(ledger.number[id]) == found
 
 
-# ------------------------------------------------------------------------- work in progress
-
-
 def asking(seed: int, facts: int = 30) -> Conversation:
     """A session of questions that nobody has answered."""
     story = Story(f"asking-{seed}")

@@ -55,9 +55,6 @@ def zoo() -> Story:
     return story
 
 
-# ---------------------------------------------------------------- those that know the facts
-
-
 def test_the_oracle_notes_what_later_calls_need():
     told = zoo().told()
     assert notes("oracle", told.messages[:5], told) == ["animal 1: value-1", "animal 3: value-3"]
@@ -140,9 +137,6 @@ def test_the_levels_of_lossy_are_nested():
     low, high = (set(notes(f"lossy(level='{x}')", told.messages, told)) for x in ("low", "high"))
     plain = set(notes(SURE, told.messages, told))
     assert low & plain < high & plain
-
-
-# ---------------------------------------------------------------- the answer
 
 
 def test_the_answer_is_the_token_for_silence():

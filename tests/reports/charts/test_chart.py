@@ -245,9 +245,6 @@ def test_a_pdf_is_the_same_whatever_the_order_of_sets():
     assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(here["content"]).digest()
 
 
-# Only what is asked for.
-
-
 @pytest.mark.usefixtures("small_pixels")
 def test_only_what_is_asked_for_is_computed(small, tmp_path, monkeypatch):
     for name, entry in CHARTS.items():

@@ -208,9 +208,6 @@ def test_alone_bounds_are_marks(compared, texts):
     assert {"keep_all", "keep_none"} <= set(texts(chart.figure))
 
 
-# Names of a crowd.
-
-
 @pytest.mark.parametrize("size", [None, 3.3])
 def test_fifteen_marks_in_a_crowd_are_all_named(size, texts):
     """As over a recording where next to nothing was compacted."""

@@ -211,9 +211,6 @@ def test_chance_knows_thousands():
     assert chance(10_001, 20_000, 0.5) == pytest.approx(0.4972, abs=1e-3)
 
 
-# What the provider says
-
-
 def diagnosed(client: Client, which: int, reason: str) -> Client:
     """The same log, in which the provider gives a reason for a miss of one of its calls."""
     answers = [

@@ -41,9 +41,6 @@ def wrong(client: Client) -> list[int]:
     return [index for index, each in enumerate(expected(client)) if not is_right(each)]
 
 
-# What follows from the log
-
-
 @given(sessions(untold=False))
 def test_whatever_the_log_tells_of_is_forecast_to_the_token(client):
     assert are_right(client)
@@ -158,9 +155,6 @@ def test_calls_of_a_model_that_nobody_knows_are_left_out():
     assert len(expected(client)) == 6
 
 
-# What must first be seen
-
-
 def test_how_large_tools_and_system_prompt_are_shows_when_only_they_are_read():
     client = Client(system=17_000, context=60_000).turn().compact().turn().turn().compact().turn()
     assert wrong(client) == [3]
@@ -246,9 +240,6 @@ def test_what_is_longer_in_the_log_than_it_was_in_the_prompt_is_cut_down():
     longer = msgspec.structs.replace(first.parts[0], size=90_000)
     client.events = [msgspec.structs.replace(first, parts=(longer,)), *others]
     assert are_right(client)
-
-
-# Logs that tell little
 
 
 def test_a_log_that_starts_inside_a_session():

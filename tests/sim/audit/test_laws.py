@@ -43,9 +43,6 @@ def with_events(client: Client, events: list[Event]) -> Conversation:
     return Conversation("planted", client.format, tuple(events))
 
 
-# Only what happened before
-
-
 @given(data=st.data(), client=sessions())
 def test_what_was_read_changes_no_forecast_up_to_that_call(data, client):
     places = counted(client)
@@ -73,9 +70,6 @@ def test_what_came_later_changes_no_forecast(data, client):
     which = data.draw(st.integers(0, len(places) - 1))
     shorter = with_events(client, client.events[: places[which] + 1])
     assert foretold(client.log())[: which + 1] == foretold(shorter)
-
-
-# Everything adds up
 
 
 @given(sessions())

@@ -159,9 +159,6 @@ def test_another_setting_is_another_experiment(other, field):
     assert field.filled("keep_all") == 0
 
 
-# ---------------------------------------------------------------------------- stopped, and gone on
-
-
 class StopError(Exception):
     """Somebody pulls the plug."""
 
@@ -213,9 +210,6 @@ def test_the_rows_are_in_the_experiments_order_whatever_was_done_first(field):
     ]
     alone = planned.run()
     assert field.results.frame().equals(alone.frame())
-
-
-# ---------------------------------------------------------------------------------- what goes wrong
 
 
 def once_broken(script: Any, mark: Path) -> Iterator[Any]:
@@ -286,9 +280,6 @@ def test_the_manifest_is_of_the_last_experiment(field):
     assert not field.planned("keep_all").is_described_by(field.store)
 
 
-# ------------------------------------------------------------------------------- what was counted
-
-
 @pytest.mark.parametrize("kept", ["whole", "damaged", "of something else"])
 def test_what_was_counted_once_changes_nothing(kept, field):
     """Counts are recalled for another strategy; whatever became of them, figures are the same."""
@@ -302,9 +293,6 @@ def test_what_was_counted_once_changes_nothing(kept, field):
     assert field.filled("keep_all", "Mine") == 3
     alone = field.planned("keep_all", "Mine").run()
     assert field.results.frame().equals(alone.frame())
-
-
-# ------------------------------------------------------------------------------- what was used
 
 
 def test_what_runs_have_used_does_not_depend_on_how_they_were_run(field):

@@ -86,9 +86,6 @@ def test_two_lines_have_the_words_of_both(one, two):
     assert identifiers(f"{one}\n{two}") == identifiers(one) | identifiers(two)
 
 
-# ------------------------------------------------------------------------------ what an action uses
-
-
 def action(arguments: str, text: str = "") -> frozenset[str]:
     said = [verbatim("a", "text", text)] if text else []
     return used(

@@ -143,9 +143,6 @@ def test_immediate_amnesia_looks_at_the_first_call_after_a_compaction(kit, talk)
     assert figure("immediate_amnesia_1", kit, script, kit.keep) is None
 
 
-# --------------------------------------------------------------------------------- what is wrong
-
-
 def test_a_prompt_that_tells_of_an_old_value_alone_is_stale(kit, story):
     story.user("The port is 8181.").answer("ok").user("The port is 9292.").answer("ok")
     old = Fact("old", "decision", "port", "8181", (Source("u1"),))
@@ -211,9 +208,6 @@ def test_instructions_for_the_session_are_told_apart(kit, talk, polarity):
     assert figure(f"instruction_{other}", kit, script, kit.keep) is None
 
 
-# -------------------------------------------------------------------------------------- chance
-
-
 def test_decoys_that_a_summary_says_are_chance(kit, talk):
     decoys = (fact("pace", "goal", "", decoy=True), fact("mood", "goal", "", decoy=True))
     script = talk.script(facts=(FACTS[0], *decoys))
@@ -238,9 +232,6 @@ def test_decoys_that_a_summary_says_are_chance(kit, talk):
 def test_a_message_of_the_log_is_not_asked_for_decoys(kit, talk):
     known = fact("color", "goal", "", decoy=True)
     assert figure("decoys_found", kit, talk.script(facts=(known,)), kit.keep) == 0
-
-
-# ------------------------------------------------------------------------------------ survival
 
 
 def test_facts_that_go_one_after_the_other(kit, talk):

@@ -30,9 +30,6 @@ def summary(text: str, *ids: str) -> Message:
     return Message("sum", "user", (part,), meta=True)
 
 
-# ------------------------------------------------------------------------------ what is behind it
-
-
 def errands(story: Any, count: int) -> Any:
     for number in range(count):
         story.user(f"{number} src/m{number}.py").answer("well")
@@ -65,9 +62,6 @@ def test_a_tail_is_measured_in_tokens_too(cut, kit, story):
     assert cut(story, 3, lambda m: m[1:], "verbatim_tail_tokens") == 50
 
 
-# ------------------------------------------------------------------------------ what it refers to
-
-
 def closure(cut: Any, story: Any, change: Any) -> float | None:
     """One compaction, at the eleventh of fifteen messages: the last ten but one speak of AB-1200,
     which the first introduced, and src/b.py, which the second did."""
@@ -94,9 +88,6 @@ def test_a_summary_that_names_it_introduces_it(cut, story):
 def test_a_tail_that_refers_to_nothing_says_nothing(cut, story):
     story.user("hi").answer("ho").user("hm").answer("AB-1200")
     assert cut(story, 3, lambda m: m[-1:], "reference_closure") is None
-
-
-# --------------------------------------------------------------------------------- order and drift
 
 
 def test_order_is_that_of_the_log(cut, story):
@@ -141,9 +132,6 @@ def test_dropping_words_that_everybody_says_moves_little(cut, kit, story):
     common = cut(story, 7, lambda m: [*m[:3], *m[4:]], "drift_words")
     rare = cut(story, 7, lambda m: [*m[:4], *m[5:]], "drift_words")
     assert 0 < common < rare < 1
-
-
-# -------------------------------------------------------------------------------------- summaries
 
 
 def test_what_a_summary_makes_up_is_new(cut, story):
@@ -223,9 +211,6 @@ def test_a_call_that_a_person_has_broken_off_is_not_waited_for(cut, story):
 
 def test_prompts_without_messages_are_rejected(cut, story):
     assert cut(turn(story).answer("done"), 7, lambda m: [], *MISSING) == [1, 1, 1]
-
-
-# ------------------------------------------------------------------------------- stacked summaries
 
 
 def test_summaries_of_the_same_are_stacked(cut, story):

@@ -81,9 +81,6 @@ def test_of_many_compactions_some_are_looked_at(kit, story):
     assert kit.ids_of(looked_at[-1].before) == "r79 a80 r80"
 
 
-# ------------------------------------------------------------------------------------------- laws
-
-
 SHARES = ("forward_need_1", "forward_need", "forward_need_20", "structural_validity")
 OF_COMPACTIONS = ("reference_closure", "order_fidelity", "verbatim_recency_1", "verbatim_11_20")
 DRIFTS = ("drift_words", "drift_identifiers", "drift_tools", "novelty")

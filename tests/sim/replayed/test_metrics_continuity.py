@@ -17,9 +17,6 @@ def keeping(kit: Any, count: int, lifetime: Lifetime = Lifetime.SESSION) -> Any:
     return kit.act(lambda view, host: view.with_messages(view.messages[-count:]), lifetime=lifetime)
 
 
-# ------------------------------------------------------------------------- forward need, by hand
-
-
 def errand(kit: Any) -> Any:
     """Four calls, of which the second and the fourth use what the user named."""
     story = kit.Story().user("fix src/main.py for AB-1200").acts("{}").result("it is long")
@@ -77,9 +74,6 @@ def test_what_stood_there_twice_is_held_while_it_stands_there_once(kit, story):
     assert figure("forward_need", trace, script) == 1
 
 
-# ------------------------------------------------------------------- verbatim recency, by hand
-
-
 # A token each, wherever they stand.
 WORDS = "abcdefghijklmnop"
 
@@ -106,9 +100,6 @@ CUT_SHORT = Message("u2", "user", (Part("text", "w", "truncated", (Source("u2"),
 def test_verbatim_recency(kit, sizes, change, share):
     script, cut = talk(kit, sizes), kit.at(len(sizes) - 1, change)
     assert figure("verbatim_recency", kit.replayed(script, cut), script) == share
-
-
-# ------------------------------------------------------------------ structural validity, by hand
 
 
 def exchange(kit: Any) -> Any:

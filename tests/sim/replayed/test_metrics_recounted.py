@@ -127,9 +127,6 @@ def test_verbatim_recency_is_that_of_a_recount(kit, data):
         assert same(figure(name, trace, script), recounted_recency(trace, count)), name
 
 
-# ------------------------------------------------------------------------------------------ laws
-
-
 @settings(max_examples=60)
 @given(data=st.data())
 def test_who_keeps_everything_lacks_nothing_on_any_script(kit, data):

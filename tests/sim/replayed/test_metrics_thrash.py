@@ -62,9 +62,6 @@ def run(kit: Any, story: Any, *at: int) -> RunData:
     return RunData(kit.replayed(script, emptied(kit, *at)), script)
 
 
-# ------------------------------------------------------------------------------- how often and soon
-
-
 def test_how_often_and_how_soon(kit, story):
     for _ in range(20):
         story.user("go").answer("ok")
@@ -81,9 +78,6 @@ def test_once_is_no_interval_and_never_is_no_share(kit, story):
     assert {name: value for name, value in values.items() if value is not None} == {
         "compactions_per_100_calls": 0.0, "compaction_stall_s": 0.0, "compaction_stall_max_s": 0.0,
     }  # fmt: skip
-
-
-# ---------------------------------------------------------------------------------- for how little
 
 
 def test_the_floor_is_what_stays_of_what_would_have_been_sent(kit, story):
@@ -118,9 +112,6 @@ def test_a_summary_longer_than_what_it_replaces_has_a_floor_above_one(kit, story
     data = RunData(kit.replayed(script, longer), script)
     assert told(data, "compaction_floor") == 10 / 3
     assert told(data, "compactions_small_gain") == 1
-
-
-# ----------------------------------------------------------------------------------------- for what
 
 
 def test_who_reads_again_what_was_dropped_causes_the_next(kit, story):
@@ -181,9 +172,6 @@ def test_in_the_closed_loop_what_is_fetched_again_counts(kit, story):
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------- the wait
-
-
 def asked(uncached: int, read: int, output: int, purpose: str = "summary") -> SideCall:
     usage = Usage(uncached=uncached, cache_read=read, output=output)
     return SideCall(purpose, "gpt-5", 0.0, usage, {})
@@ -211,9 +199,6 @@ def test_the_speed_is_that_of_the_definition():
     definition = METRICS["compaction_stall_s"].definition
     assert f"{SPEED.output} tokens per second" in definition
     assert f"{SPEED.prefill:,} per second" in definition
-
-
-# ---------------------------------------------------------------------------------- by brute force
 
 
 def recounted(trace: Trace, script: Conversation) -> dict[str, float | None]:

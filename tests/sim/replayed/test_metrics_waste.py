@@ -81,9 +81,6 @@ def test_what_goes_beyond_reading_and_appending(calls, side, model, expected, ki
     assert found == {n: None if v is None else pytest.approx(v) for n, v in expected.items()}
 
 
-# Compactions
-
-
 def compacted(kit: Any, later: int, after: int = 2000) -> Any:
     """10,000 tokens become `after`: 500 are read, the rest is fresh, for a summary of 0.0045 $."""
     grown = Usage(cache_read=10_000), {}
@@ -131,9 +128,6 @@ def test_what_is_removed_is_what_keeping_everything_would_have_sent_more(kit, ke
     assert only.calls == 2
 
 
-# The first token
-
-
 def test_the_proxy_is_the_prefill_of_what_is_fresh_behind_what_is_read(kit):
     calls = [(Usage(cache_read=1000 * n, cache_write_5m=100 * n), {}) for n in range(1, 21)]
     trace, seconds = told(kit, *calls), PRESETS["70b"].prefill_seconds
@@ -144,9 +138,6 @@ def test_the_proxy_is_the_prefill_of_what_is_fresh_behind_what_is_read(kit):
 
 def test_who_reads_everything_waits_for_nothing(kit):
     assert figure("ttft_proxy_p95", told(kit, (Usage(cache_read=10_000), {}))) == 0
-
-
-# Laws
 
 
 def restless(kit: Any, lifetime: Any) -> Any:

@@ -42,9 +42,6 @@ def log(*calls: Call, source: str = "log.jsonl", **known: Any) -> Conversation:
     return Conversation("s", "native", events, **{"source": source, **known})
 
 
-# What is billed.
-
-
 def test_answers_compactions_and_side_requests_are_billed(kit):
     summary = Usage(uncached=900, output=30)
     story = kit.Story().user("go").answer("ok", model=SONNET, usage=USED)
@@ -130,9 +127,6 @@ def test_compactions_and_side_requests_are_billed_as_recorded(kit):
     assert [(each.usage.output, each.estimated) for each in found] == [(2, 0), (1, 0)]
 
 
-# By what copies are known.
-
-
 def keys(*calls: Call, **known: Any) -> list[Any]:
     return [each.key for each in requests(log(*calls, **known))]
 
@@ -189,9 +183,6 @@ def test_purposes_keep_requests_with_one_id_apart():
     assert len({each.key for each in requests(log(call, side_requests=sides))}) == 3
 
 
-# Each once.
-
-
 def copy(key: int, output: int, inherited: bool) -> BilledRequest:
     call, usage = Call(inherited=inherited), Usage(output=output)
     return BilledRequest(ANSWER, (key,), "", 0.0, call, usage)
@@ -239,9 +230,6 @@ def test_the_first_of_equal_copies_counts():
     ((found,), rest) = once([[first], [second]], lambda each: each)
     assert found is first
     assert rest == []
-
-
-# What it comes to.
 
 
 def test_a_request_costs_what_its_classes_cost(kit):

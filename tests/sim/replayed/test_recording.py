@@ -87,9 +87,6 @@ def test_as_recorded_repeats_two_compactions_in_a_row(kit, story):
     assert kit.prompts_of(kit.replayed(story.script(), AsRecorded()))[-1] == "s2.0 u2"
 
 
-# --------------------------------------------------------------------------------- what is unseen
-
-
 def recorded(kit: Any, story: Any, hidden: int, *, system: int = 0, model: str = PLAIN) -> Any:
     """A recording of three calls, whose prompts were so much larger than their messages."""
     said = 0

@@ -231,9 +231,6 @@ def test_half_a_character_does_not_keep_anything_from_being_stored(tmp_path):
     assert (run.conversation, run.error) == ("?", "?")
 
 
-# ------------------------------------------------------------------------------------------- SQL
-
-
 @pytest.mark.parametrize("stored", [False, True])
 def test_one_may_ask_in_sql(stored, saved):
     results = Results.load(saved) if stored else found()
@@ -324,9 +321,6 @@ def test_only_what_the_manifest_names_is_shown_and_in_its_order(
     assert everything == 6
     (everything,) = results.query("SELECT count(*) AS n FROM all_calls")["n"]
     assert everything == sum(lengths.values())
-
-
-# -------------------------------------------------------------------------------- what is no store
 
 
 def broken_manifest(text: str) -> Any:

@@ -128,9 +128,6 @@ def test_the_parts_of_a_summary_reach_the_prompt(kit, story):
     assert list(trace.prompts())[1][0].text == "summary of u1 a1"
 
 
-# --------------------------------------------------------------------------- the same request twice
-
-
 def asking(kit: Any, name: str, **how: Any) -> Any:
     def ask(view: Any, host: Any) -> Any:
         host.summarize(view, SummaryRequest(tuple(view.messages), 100, **how))

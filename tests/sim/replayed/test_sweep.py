@@ -180,9 +180,6 @@ def test_a_row_of_a_call_is_the_bill_of_its_step(kit):
     assert row["cost_usd"] == pytest.approx(1 * 1.25e-6 + 1 * 10e-6)
 
 
-# ------------------------------------------------------------------------------- names of sources
-
-
 def written(path: Path, script: Any) -> Path:
     path.parent.mkdir(parents=True, exist_ok=True)
     native.write(script, path)

@@ -84,9 +84,6 @@ def test_every_table_has_its_columns_of_one_length(replayed):
     assert all(len(replayed[name]) for name in TABLES if name not in ("compactions",))
 
 
-# ------------------------------------------------------------------------------------------- calls
-
-
 def check_calls(found: Replayed) -> None:
     calls, steps = found["calls"], found.reading.trace.steps
     rows = [{name: calls[name][n] for name in TABLES["calls"].columns} for n in range(len(steps))]
@@ -131,9 +128,6 @@ def test_calls_add_up_to_the_metrics(replayed):
     check_sums(replayed)
 
 
-# ------------------------------------------------------------------------------------------- facts
-
-
 def check_facts(found: Replayed) -> None:
     reading, rows = found.reading, found["facts"]
     ledger = reading.ledger
@@ -161,9 +155,6 @@ def check_facts(found: Replayed) -> None:
 
 def test_facts_are_counted_call_by_call(replayed):
     check_facts(replayed)
-
-
-# ------------------------------------------------------------------------------------- compactions
 
 
 def check_compactions(found: Replayed) -> None:
@@ -196,9 +187,6 @@ def test_compactions_are_those_of_the_steps(replayed):
     check_compactions(replayed)
     summarised = replayed.figure("summary_cost_usd")
     assert sum(replayed["compactions"]["summary_usd"]) <= (summarised or 0) + 1e-12
-
-
-# ---------------------------------------------------------------------------- messages and prompts
 
 
 def put_together(found: Replayed) -> dict[str, list[list[tuple[str, str]]]]:
@@ -283,9 +271,6 @@ def test_where_there_is_nothing_there_are_no_rows(table, kit):
     rows = TABLES[table].rows(reading)
     assert len(rows) == 0
     assert set(rows.columns) == set(TABLES[table].columns)
-
-
-# --------------------------------------------------------------------------- whatever is replayed
 
 
 @given(st.data())

@@ -50,9 +50,6 @@ def rows_of(reading: RunData) -> Rows:
     return TABLES["views"].rows(reading)
 
 
-# ----------------------------------------------------------------------------------------- by hand
-
-
 def stated(id: str, origin: str, **more: Any) -> Fact:
     return Fact(id, "decision", f"{id} thing", f"{id}-7x7", (Source(origin, 0),), **more)
 
@@ -203,9 +200,6 @@ def test_what_is_cut_is_shortened_and_what_returns_is_back(kit, story):
     assert rows["what"] == ["text", "tool_call tool", "tool_result tool", "text", "text"]
 
 
-# ------------------------------------------------------------------------- against a naive account
-
-
 def check(reading: RunData, index: int) -> None:
     """Every law that the lines of a compaction keep."""
     diff = diff_of(reading, index)
@@ -333,9 +327,6 @@ def test_each_message_stands_in_one_row(one, two):
     assert all(was.id == now.id for was, now in twins)
     both = Counter(map(id, before)) & Counter(map(id, after))
     assert sum(was is now for was, now in twins) == both.total()
-
-
-# --------------------------------------------------------------------------------- hostile content
 
 
 def test_ten_million_characters_are_not_all_looked_at():

@@ -60,23 +60,24 @@ def test_where_the_budget_is_reached_inside_of_results_at_the_end_nothing_is_cut
 
 
 @pytest.mark.parametrize(
-    ("script", "tokens", "cut"),
+    ("script", "tokens", "version", "cut"),
     [
-        ("uaua", 150, CutPoint(2)),  # a user's message begins a turn
-        ("uaua", 100, CutPoint(3, 2, True)),
-        ("ucrcra", 150, CutPoint(5, 0, True)),
-        ("aaa", 150, CutPoint(1)),  # nobody has spoken
-        ("umaa", 100, CutPoint(3, 1, True)),  # what an extension says can begin one
+        ("uaua", 150, OLD, CutPoint(2)),  # a user's message begins a turn
+        ("uaua", 100, OLD, CutPoint(3, 2, True)),
+        ("ucrcra", 150, OLD, CutPoint(5, 0, True)),
+        ("aaa", 150, OLD, CutPoint(1)),  # nobody has spoken
+        ("umaa", 100, OLD, CutPoint(3, 1, True)),  # what an extension says can begin one
+        ("uaama", 100, OLD, CutPoint(3, 3, True)),  # a split of nothing
+        ("uacr", 100, NEW, CutPoint(2, 0, True)),  # large results at the end keep their call
+        ("uac2rr", 200, NEW, CutPoint(2, 0, True)),
+        ("uama", 150, NEW, CutPoint(2)),  # what an extension says begins a turn, and counts
+        ("umaa", 100, NEW, CutPoint(3, 1, True)),
+        ("uaua", 9000, NEW, CutPoint(0)),
     ],
 )
-def test_a_cut_inside_of_a_turn_splits_it(session, script, tokens, cut):
+def test_a_cut_inside_of_a_turn_splits_it(session, script, tokens, version, cut):
     entries = session(script)
-    assert find_cut_point(entries, 0, len(entries), tokens, OLD) == cut
-
-
-def test_a_cut_before_what_an_extension_says_is_a_split_of_nothing(session):
-    entries = session("uaama")
-    assert find_cut_point(entries, 0, 5, 100, OLD) == CutPoint(3, 3, True)
+    assert find_cut_point(entries, 0, len(entries), tokens, version) == cut
 
 
 def test_what_an_extension_says_weighs_nothing_here(session):
@@ -84,30 +85,12 @@ def test_what_an_extension_says_weighs_nothing_here(session):
 
 
 @pytest.mark.parametrize(
-    ("script", "tokens", "cut"),
-    [
-        ("uacr", 100, CutPoint(2, 0, True)),  # large results at the end keep their call
-        ("uac2rr", 200, CutPoint(2, 0, True)),
-        ("uama", 150, CutPoint(2)),  # what an extension says begins a turn, and counts
-        ("umaa", 100, CutPoint(3, 1, True)),
-        ("uaua", 9000, CutPoint(0)),
-    ],
+    ("first", "left"), [("model_change", "changed named u3 a4"), ("compaction", "named u3 a4")]
 )
-def test_in_1_6_0_all_roles_count_and_calls_stay(session, script, tokens, cut):
-    entries = session(script)
-    assert find_cut_point(entries, 0, len(entries), tokens, NEW) == cut
-
-
-def test_bookkeeping_before_the_cut_is_kept_with_it(session):
+def test_bookkeeping_before_the_cut_is_kept_with_it_but_no_compaction(session, first, left):
     entries = session("uaua")
-    entries[2:2] = [Entry("changed", "model_change"), Entry("named", "label")]
-    assert kept(entries, 200) == "changed named u3 a4"
-
-
-def test_a_cut_does_not_go_back_over_a_compaction(session):
-    entries = session("uaua")
-    entries[2:2] = [Entry("before", "compaction"), Entry("named", "label")]
-    assert kept(entries, 200) == "named u3 a4"
+    entries[2:2] = [Entry("changed", first), Entry("named", "label")]
+    assert kept(entries, 200) == left
 
 
 @settings(max_examples=50)

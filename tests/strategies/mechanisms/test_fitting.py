@@ -1,5 +1,7 @@
 """A request that is larger than the window leaves the oldest messages out."""
 
+import pytest
+
 from compactlab.strategies.mechanisms.handover import fitting
 
 
@@ -8,18 +10,15 @@ def test_what_fits_is_sent_as_it_is(moment):
     assert fitting(now.view, now.host, "sum it up") is now.view
 
 
-def test_the_oldest_are_left_out_until_it_fits(moment, ids):
-    now = moment("uaua", size=400, window=300)
-    assert ids(fitting(now.view, now.host, "sum it up").messages) == "u3 a4"
-
-
-def test_no_result_comes_first(moment, ids):
-    now = moment("ucrcra", size=400, window=360)
-    assert ids(fitting(now.view, now.host, "").messages) == "c4 r5 a6"
-    now = moment("ucrcra", size=400, window=460)
-    assert ids(fitting(now.view, now.host, "").messages) == "c4 r5 a6"
-
-
-def test_the_newest_message_always_stays(moment, ids):
-    now = moment("uau", size=400, window=50)
-    assert ids(fitting(now.view, now.host, "").messages) == "u3"
+@pytest.mark.parametrize(
+    ("script", "window", "left"),
+    [
+        ("uaua", 300, "u3 a4"),
+        ("ucrcra", 360, "c4 r5 a6"),
+        ("ucrcra", 460, "c4 r5 a6"),  # no result comes first
+        ("uau", 50, "u3"),  # the newest always stays
+    ],
+)
+def test_the_oldest_are_left_out_until_it_fits(moment, ids, script, window, left):
+    now = moment(script, size=400, window=window)
+    assert ids(fitting(now.view, now.host, "sum it up").messages) == left

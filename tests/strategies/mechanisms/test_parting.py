@@ -1,19 +1,17 @@
 """No result is parted from its call."""
 
+import pytest
+
 from compactlab.strategies.mechanisms.cut import parted
 
 
-def test_what_is_not_late_is_parted_at_the_index(moment, ids):
-    now = moment("uacra")
-    old, rest = parted(now.messages, 2)
-    assert (ids(old), ids(rest)) == ("u1 a2", "c3 r4 a5")
-
-
-def test_a_late_result_goes_with_its_call(moment, ids):
-    old, rest = parted(moment("uc2rmra").messages, 3)
-    assert (ids(old), ids(rest)) == ("u1 c2 r3 r5", "m4 a6")
-
-
-def test_a_result_of_no_call_stays_where_it_was(moment, ids):
-    old, rest = parted(moment("uaoa").messages, 1)
-    assert (ids(old), ids(rest)) == ("u1", "a2 o3 a4")
+@pytest.mark.parametrize(
+    ("script", "index", "parts"),
+    [
+        ("uacra", 2, ("u1 a2", "c3 r4 a5")),
+        ("uc2rmra", 3, ("u1 c2 r3 r5", "m4 a6")),  # a late result goes with its call
+        ("uaoa", 1, ("u1", "a2 o3 a4")),  # that of no call stays where it was
+    ],
+)
+def test_it_is_parted_at_the_index_but_for_late_results(moment, ids, script, index, parts):
+    assert tuple(map(ids, parted(moment(script).messages, index))) == parts

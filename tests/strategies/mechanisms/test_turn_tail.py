@@ -22,15 +22,15 @@ def test_whole_turns_are_kept_and_of_the_next_as_much_as_fits(moment):
     assert turn_tail(messages, 7 * one) == 4
 
 
-def test_if_not_even_the_last_message_fits_nothing_is_kept(moment):
-    assert turn_tail(moment("uaua", size=400).messages, 10) == 4
-
-
-def test_if_everything_fits_everything_is_summarised(moment):
-    assert turn_tail(moment("uaua").messages, 10_000) == 4
-    assert turn_tail(moment("muaua").messages, 10_000) == 1
-
-
-def test_where_nobody_has_spoken_there_is_no_turn(moment):
-    assert turn_tail(moment("ma").messages, 10_000) == 2
-    assert turn_tail(moment("").messages, 10_000) == 0
+@pytest.mark.parametrize(
+    ("script", "tokens", "begin"),
+    [
+        ("uaua", 10, 4),  # not even the last message fits
+        ("uaua", 10_000, 4),  # everything fits, and is summarised
+        ("muaua", 10_000, 1),
+        ("ma", 10_000, 2),  # nobody has spoken
+        ("", 10_000, 0),
+    ],
+)
+def test_at_the_ends_nothing_or_everything_is_kept(moment, script, tokens, begin):
+    assert turn_tail(moment(script, size=400).messages, tokens) == begin

@@ -257,9 +257,6 @@ def test_it_is_asked_in_a_silence_that_is_as_long_as_it_wants(obedient):
     assert program.idle_after == 60
 
 
-# ------------------------------------------------------------------------------- names and digests
-
-
 def test_its_argument_need_not_be_named():
     one, other = map(
         find_strategy, ("exec('node x.mjs')", "exec(command='node x.mjs', timeout=60)")
@@ -305,9 +302,6 @@ def test_what_the_command_names_and_the_hello_says_belongs_to_its_identity(tmp_p
         digests.append(Exec(command(str(file))).outside)
     assert len(set(digests)) == 3
     assert Exec(command(str(file))).outside == digests[-1]
-
-
-# ----------------------------------------------------------------------------------- the contract
 
 
 def test_a_program_that_keeps_the_contract_is_found_to():
