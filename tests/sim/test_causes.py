@@ -44,6 +44,8 @@ def test_causes_add_up_to_the_prompt_less_what_was_read(data, steps, reason):
 
 GROWN = OLD.append(sized("m3", 7))
 SUMMED_UP = SYSTEM.append(sized("summary", 15), sized("m3", 7))
+REMINDED = SUMMED_UP.append(sized("reminder", 2))
+MOVED = SYSTEM.append(OLD.messages[1], sized("m3", 7))
 CAUSED = {
     "the first request is a cold start": (
         lambda: why(View(), OLD, "cold_start", 0, arrived="m1 m2"), {"cold_start": 130}),
@@ -58,15 +60,16 @@ CAUSED = {
     "what was missed for no reason is unexplained": (
         lambda: why(OLD, GROWN, "append", 110), {"unexplained": 20, "append": 7}),
     "a summary is the compaction's and what has just been said is not": (
-        lambda: why(OLD, SUMMED_UP, "compaction", 100, arrived="m3"), {"compaction": 15, "append": 7}),
+        lambda: why(OLD, SUMMED_UP, "compaction", 100, arrived="m3"),
+        {"compaction": 15, "append": 7}),
     "what moved up behind a cut is the compaction's": (
-        lambda: why(OLD, SYSTEM.append(OLD.messages[1], sized("m3", 7)), "compaction", 100, arrived="m3"),
+        lambda: why(OLD, MOVED, "compaction", 100, arrived="m3"),
         {"compaction": 20, "append": 7}),
     "all that has just been said is new": (
         lambda: why(OLD, SUMMED_UP.append(sized("m4", 8)), "compaction", 100, arrived="m3 m4 m5"),
         {"compaction": 15, "append": 15}),
     "also if a reminder follows it": (
-        lambda: why(OLD, SUMMED_UP.append(sized("reminder", 2)), "compaction", 100, arrived="m3 m4"),
+        lambda: why(OLD, REMINDED, "compaction", 100, arrived="m3 m4"),
         {"compaction": 17, "append": 7}),
     "of a prompt that was read whole nothing is fresh": (lambda: why(OLD, OLD, "append", 130), {}),
 }  # fmt: skip

@@ -53,14 +53,10 @@ def test_a_session_that_only_grows_loses_nothing():
     }
 
 
-def test_what_expired_during_a_pause():
-    client = usual().turn().wait(310).turn()
-    assert losses(client) == [(3, Charge("ttl_expired", 38_800, "log"))]
-
-
-def test_all_that_is_fresh_after_a_compaction_is_its_doing():
-    client = usual().turn().compact(3_000).turn()
-    assert losses(client) == [(3, Charge("compaction", 9_203, "log"))]
+def test_what_expired_during_a_pause_or_was_summed_up():
+    assert losses(usual().turn().wait(310).turn()) == [(3, Charge("ttl_expired", 38_800, "log"))]
+    summed_up = usual().turn().compact(3_000).turn()
+    assert losses(summed_up) == [(3, Charge("compaction", 9_203, "log"))]
 
 
 def test_another_model_has_read_nothing_yet():
@@ -116,17 +112,17 @@ def test_what_was_foreseen_is_no_cause_of_a_loss_more_than_twice_as_large():
     assert (charge.cause, charge.ground) == ("unexplained", "none")
 
 
-def test_a_prefix_that_is_too_short():
-    client = Client(system=200, context=100).turn(3, tokens=50)
-    assert [(i, c.cause, c.tokens) for i, c in losses(client)] == [
-        (1, "below_minimum", 503),
-        (2, "below_minimum", 853),
+@pytest.mark.parametrize(
+    ("client", "short"),
+    [
+        (lambda: Client(system=200, context=100).turn(3, tokens=50), [(1, 503), (2, 853)]),
+        (lambda: Client(system=20, context=10).turn(2, tokens=50), [(1, 233)]),
+    ],
+)
+def test_a_prefix_that_is_too_short(client, short):
+    assert [(i, c.cause, c.tokens) for i, c in losses(client())] == [
+        (index, "below_minimum", tokens) for index, tokens in short
     ]
-
-
-def test_a_tiny_prompt_is_on_no_grid():
-    client = Client(system=20, context=10).turn(2, tokens=50)
-    assert [(i, c.cause, c.tokens) for i, c in losses(client)] == [(1, "below_minimum", 233)]
 
 
 def test_results_that_were_cleared_without_a_word():
@@ -232,25 +228,27 @@ def told(client: Client, which: int) -> tuple[str, str, str]:
     return charge.cause, charge.ground, finding.guess
 
 
-def test_the_providers_word_is_the_cause():
-    client = diagnosed(usual().turn().churn("front").turn(), 3, "system_changed")
-    assert told(client, 3) == ("system_changed", "provider", "unexplained")
+EXPIRED = ("ttl_expired", "log", "ttl_expired")
 
 
-def test_where_it_may_mean_several_causes_the_rules_choose_among_them():
-    client = diagnosed(usual().turn().compact(3_000).turn(), 3, "messages_changed")
-    assert told(client, 3) == ("compaction", "provider", "compaction")
-
-
-def test_where_rules_name_another_one_its_plainest_meaning_stands():
-    client = diagnosed(usual().turn().wait(310).turn(), 3, "messages_changed")
-    assert told(client, 3) == ("history_edit", "provider", "ttl_expired")
-
-
-@pytest.mark.parametrize("reason", ["unavailable", "previous_message_not_found", "no_such_word"])
-def test_a_word_that_names_no_cause_leaves_ours(reason):
-    client = diagnosed(usual().turn().wait(310).turn(), 3, reason)
-    assert told(client, 3) == ("ttl_expired", "log", "ttl_expired")
+@pytest.mark.parametrize(
+    ("client", "word", "cause"),
+    [
+        (lambda: usual().turn().churn("front"), "system_changed",
+         ("system_changed", "provider", "unexplained")),
+        # Where it may mean several causes, the rules choose among them.
+        (lambda: usual().turn().compact(3_000), "messages_changed",
+         ("compaction", "provider", "compaction")),
+        # Where they name another one, its plainest meaning stands.
+        (lambda: usual().turn().wait(310), "messages_changed",
+         ("history_edit", "provider", "ttl_expired")),
+        # A word that names no cause leaves ours.
+        *((lambda: usual().turn().wait(310), word, EXPIRED)
+          for word in ("unavailable", "previous_message_not_found", "no_such_word")),
+    ],
+)  # fmt: skip
+def test_the_providers_word_is_the_cause(client, word, cause):
+    assert told(diagnosed(client().turn(), 3, word), 3) == cause
 
 
 def test_rules_and_provider_are_compared_and_the_rules_have_not_seen_it():
