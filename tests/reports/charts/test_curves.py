@@ -201,7 +201,7 @@ def under(compared: Compare, window: int, **costs: float) -> Comparison:
     return replace(made, window=window)
 
 
-def test_every_strategy_is_a_named_line_over_the_windows(compared: Compare) -> None:
+def test_every_strategy_is_a_named_line_over_the_windows(compared):
     wide, narrow = under(compared, 64_000, a=1, b=2), under(compared, 40_000, a=4, b=3)
     (sweep,) = sweeps([wide, narrow])
     assert [each.window for each in sweep] == [40_000, 64_000]
@@ -216,7 +216,7 @@ def test_every_strategy_is_a_named_line_over_the_windows(compared: Compare) -> N
     assert {"a", "b"} <= {text.get_text() for text in axes.texts}
 
 
-def test_a_strategy_without_a_second_window_has_no_line(compared: Compare) -> None:
+def test_a_strategy_without_a_second_window_has_no_line(compared):
     one, two = under(compared, 64_000, a=1, b=2), under(compared, 40_000, a=4)
     (sweep,) = sweeps([one, two])
     chart = by_window(sweep, {}, "windows-1")
@@ -226,5 +226,5 @@ def test_a_strategy_without_a_second_window_has_no_line(compared: Compare) -> No
     assert not any(math.isnan(y) for line in chart.figure.axes[0].lines for y in line.get_ydata())
 
 
-def test_one_window_has_no_chart(compared: Compare) -> None:
+def test_one_window_has_no_chart(compared):
     assert sweeps([under(compared, 40_000, a=1, b=2)]) == []

@@ -94,26 +94,19 @@ def test_where_a_message_was_rewritten_its_frames_are_no_words_of_it():
 # What was found in memory is shown as far as a budget goes.
 
 
-def test_whole_ones_are_kept_while_they_fit():
-    assert clamp(["abc", "de", "f"], 5) == ["abc", "de"]
-
-
-def test_the_first_that_does_not_fit_is_cut_and_a_shorter_one_after_it_is_not_shown():
-    assert clamp(["abc", "defgh", "i"], 5) == ["abc", "de"]
-
-
-@pytest.mark.parametrize("none", [None, 0, -5, math.nan])
-def test_without_a_budget_there_is_no_limit(none):
-    assert clamp(["abc", "", "defgh"], none) == ["abc", "", "defgh"]
-
-
-def test_an_empty_one_passes_only_while_something_is_left():
-    assert clamp(["", "abc", ""], 4) == ["", "abc", ""]
-    assert clamp(["", "abc", ""], 3) == ["", "abc"]
-
-
-def test_of_a_fraction_the_whole_part_is_shown():
-    assert clamp(["abcd"], 2.9) == ["ab"]
+@pytest.mark.parametrize(
+    ("snippets", "budget", "shown"),
+    [
+        (["abc", "de", "f"], 5, ["abc", "de"]),
+        (["abc", "defgh", "i"], 5, ["abc", "de"]),  # and no shorter one after it
+        *((["abc", "", "defgh"], none, ["abc", "", "defgh"]) for none in (None, 0, -5, math.nan)),
+        (["", "abc", ""], 4, ["", "abc", ""]),  # an empty one, while something is left
+        (["", "abc", ""], 3, ["", "abc"]),
+        (["abcd"], 2.9, ["ab"]),
+    ],
+)
+def test_whole_ones_are_kept_while_they_fit_and_the_next_is_cut(snippets, budget, shown):
+    assert clamp(snippets, budget) == shown
 
 
 @given(st.lists(st.text(max_size=8)), st.integers(1, 30))
