@@ -131,7 +131,7 @@ def _arguments(part: Part) -> Iterator[str]:
 # Computed once for a conversation and shared by all its replays. A long conversation has as many
 # words as calls, so each call or message stores a short list of numbers, not a bit per word.
 
-AHEAD = (1, 5, 20)  # actions: project's notes on metrics, section 4, FNC@k
+AHEAD = (1, 5, 20)  # numbers of actions; see docs/metrics.md
 _NOWHERE = 1 << 62  # the index of a word that has not occurred
 _BITS = 50_000_000  # bytes of cached word sets
 # Cached numbers, 8 bytes each; a message takes as much as some more: 100 MB at most.

@@ -52,7 +52,7 @@ from compactlab.sim.facts.quantities import Token, rival
 from compactlab.sim.facts.statements import Segment, Statement, answer_in, answers, goes_on
 
 _FIRST = re.compile(r"\b(?:at )?first ")  # of several parts, not of versions
-WINDOW = 40  # words between key and value, at most: the project's notes on metrics, section 4
+WINDOW = 40  # words between key and value, at most; a choice, see docs/facts.md
 
 
 class StatementQuery:

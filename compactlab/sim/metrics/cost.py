@@ -6,13 +6,12 @@ import math
 from statistics import fmean, median
 
 from compactlab.sim.core.errors import ModelError
-from compactlab.sim.metrics.metric import ENDLESS, OVER_CALLS, OVER_REQUESTS, SIGNED, metric
+from compactlab.sim.metrics.metric import ENDLESS, OVER_CALLS, OVER_REQUESTS, OWN, SIGNED, metric
 from compactlab.sim.metrics.run_data import RunData
 from compactlab.sim.replay.recording import billed, priced
 from compactlab.sim.replay.replay import RECORDED
 
 _ANTHROPIC = "usage fields as Anthropic bills them, 2026-08-21"
-_BREAK_EVEN = "break-even turns, as the project's notes on metrics define them"
 _KVLEAK = "dead writes of kvleak 0.12"
 _LOST = "premium of a rebuild, as several tools compute it, on cache-miss tokens"
 
@@ -213,9 +212,7 @@ def spike_avoidable_cost_usd(data: RunData) -> float:
     return math.fsum(each.avoidable_cost for each in data.paybacks)
 
 
-@metric(
-    "calls", "lower", "median over compactions", _BREAK_EVEN, limits=ENDLESS, aggregation="median"
-)
+@metric("calls", "lower", "median over compactions", OWN, limits=ENDLESS, aggregation="median")
 def break_even_calls(data: RunData) -> float | None:
     """Calls until a compaction breaks even.
 
@@ -232,7 +229,7 @@ def break_even_calls(data: RunData) -> float | None:
     return median(each.break_even for each in data.paybacks) if data.paybacks else None
 
 
-@metric("share", "higher", "mean over compactions", _BREAK_EVEN)
+@metric("share", "higher", "mean over compactions", OWN)
 def paid_back(data: RunData) -> float | None:
     """Share of the compactions that break even before the next one.
 

@@ -8,7 +8,7 @@ from typing import Literal
 from compactlab.sim.core.clients import instruction_files
 from compactlab.sim.facts.ledger import Ledger, numbers
 from compactlab.sim.metrics.fact_timeline import fact_timeline, lack, share
-from compactlab.sim.metrics.metric import Member, metric
+from compactlab.sim.metrics.metric import OWN, Member, metric
 from compactlab.sim.metrics.run_data import RunData
 
 _DUE = "sum of such facts over sum of facts due, of all calls"
@@ -16,7 +16,7 @@ _KEPT = "sum of facts kept over sum of facts due, of all calls"
 _OWN = "own, docs/concepts.md"
 
 
-@metric("share", "higher", _KEPT, "open loops kept: project's notes on metrics, section 4")
+@metric("share", "higher", _KEPT, OWN)
 def open_loops(data: RunData) -> float | None:
     """Share of open loops that the prompt still states, verbatim or intact.
 
@@ -32,7 +32,7 @@ def open_loops(data: RunData) -> float | None:
     "share",
     "higher",
     _KEPT,
-    "instruction persistence: project's notes on metrics, section 4",
+    OWN,
     members=[
         Member("instruction_must", "must", "to do something", label="rules: must"),
         Member("instruction_must_not", "must_not", "not to do something", label="must not"),
@@ -117,14 +117,13 @@ def presumed_rate(data: RunData) -> float | None:
 
 
 _SUCH = "sum of such facts over sum of due facts, of all calls"
-_ERRORS = "errors: project's notes on metrics, section 4"
 _REVISED = "sum of such facts over sum of revised facts, of all calls"
 
 # Agents followed damaged rules less than missing ones: a damaged rule does more harm.
 MUTATED, LOST = 1.5, 1.0
 
 
-@metric("share", "lower", _REVISED, _ERRORS)
+@metric("share", "lower", _REVISED, OWN)
 def stale(data: RunData) -> float | None:
     """Share of revised facts of which the prompt holds only an older value.
 
@@ -137,7 +136,7 @@ def stale(data: RunData) -> float | None:
     return share((states.outdated for states in timeline.states), due)
 
 
-@metric("share", "lower", _REVISED, _ERRORS)
+@metric("share", "lower", _REVISED, OWN)
 def conflict(data: RunData) -> float | None:
     """Share of revised facts whose new and old value both appear in unknown order.
 
@@ -213,7 +212,7 @@ def _premises(ledger: Ledger, number: int) -> set[int]:
     return seen - {number}
 
 
-@metric("share", "lower", "sum of such facts over sum of deleted facts, of all calls", _ERRORS)
+@metric("share", "lower", "sum of such facts over sum of deleted facts, of all calls", OWN)
 def deletion_leak(data: RunData) -> float | None:
     """Share of deleted facts that the prompt still holds, verbatim or intact.
 
@@ -226,7 +225,7 @@ def deletion_leak(data: RunData) -> float | None:
     return share(timeline.kept, [moment.deleted & ~states.unknown for moment, states in both])
 
 
-@metric("share", "lower", _SUCH, _ERRORS, label="mutated")
+@metric("share", "lower", _SUCH, OWN, label="mutated")
 def mutation(data: RunData) -> float | None:
     """Share of due facts that are mutated: the prompt states another value, or the contrary.
 
@@ -237,7 +236,7 @@ def mutation(data: RunData) -> float | None:
     return share((states.changed for states in timeline.states), timeline.known)
 
 
-@metric("ratio", "lower", "sum of weighted facts over sum of due facts, of all calls", _ERRORS)
+@metric("ratio", "lower", "sum of weighted facts over sum of due facts, of all calls", OWN)
 def severity(data: RunData) -> float | None:
     """Mutated facts times 1.5 and lost or key-only ones times 1.0, over due facts.
 

@@ -24,7 +24,7 @@ from compactlab.sim.metrics.fact_timeline import (
     lack,
     share,
 )
-from compactlab.sim.metrics.metric import Member, metric
+from compactlab.sim.metrics.metric import OWN, Member, metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
 # Lower ends of the steps of distance, in tokens.
@@ -147,7 +147,6 @@ def _recall(data: RunData, lag: int) -> float | None:
     return met / needs if needs else None
 
 
-_AMNESIA = "amnesia: project's notes on metrics, section 4"
 _NEEDS = "sum of missed needs over sum of needs, of all calls"
 _TYPES = "mean over types of one less facts kept over facts due, each summed over calls"
 _PAIRS = "one less facts kept over facts due, each summed over calls"
@@ -155,7 +154,7 @@ _PAIRS = "one less facts kept over facts due, each summed over calls"
 TYPES: tuple[FactType, ...] = get_args(FactType)
 
 
-@metric("share", "lower", _NEEDS, _AMNESIA, label="miss rate, all needs")
+@metric("share", "lower", _NEEDS, OWN, label="miss rate, all needs")
 def amnesia_need(data: RunData) -> float | None:
     """Fact miss rate: share of the needs that the prompt does not meet.
 
@@ -167,7 +166,7 @@ def amnesia_need(data: RunData) -> float | None:
     return lack(timeline.kept, timeline.needed)
 
 
-@metric("share", "lower", _NEEDS, _AMNESIA, label="not retrievable")
+@metric("share", "lower", _NEEDS, OWN, label="not retrievable")
 def amnesia_need_effective(data: RunData) -> float | None:
     """Share of the needs that are neither met nor retrievable.
 
@@ -178,14 +177,14 @@ def amnesia_need_effective(data: RunData) -> float | None:
     return lack(timeline.within_reach, timeline.needed)
 
 
-@metric("share", "neither", "sum of such needs over sum of needs, of all calls", _AMNESIA)
+@metric("share", "neither", "sum of such needs over sum of needs, of all calls", OWN)
 def need_retrievable(data: RunData) -> float | None:
     """Share of the needs that are unmet but retrievable."""
     timeline = fact_timeline(data)
     return share((states.retrievable for states in timeline.states), timeline.needed)
 
 
-@metric("share", "lower", _TYPES, _AMNESIA, label="mean of fact types")
+@metric("share", "lower", _TYPES, OWN, label="mean of fact types")
 def amnesia(data: RunData) -> float | None:
     """Share of due facts that the prompt does not hold, as the mean over types.
 
@@ -198,7 +197,7 @@ def amnesia(data: RunData) -> float | None:
     return timeline.amnesia(timeline.kept, timeline.known)
 
 
-@metric("share", "lower", _TYPES, _AMNESIA)
+@metric("share", "lower", _TYPES, OWN)
 def amnesia_effective(data: RunData) -> float | None:
     """As ``amnesia``, but retrievable facts count as held."""
     timeline = fact_timeline(data)
@@ -209,7 +208,7 @@ def amnesia_effective(data: RunData) -> float | None:
     "share",
     "lower",
     _PAIRS,
-    _AMNESIA,
+    OWN,
     members=[Member(f"amnesia_{t}", t, label=t.replace("_", " ")) for t in TYPES],
 )
 def _of_type(data: RunData, kind: FactType) -> float | None:
@@ -228,7 +227,7 @@ LAST = (1, 2, 5, 10)  # numbers of user turns, for IA@k
     "share",
     "lower",
     "one less facts kept over facts due, each summed over compactions",
-    "immediate amnesia: project's notes on metrics, section 4",
+    OWN,
     members=[Member(f"immediate_amnesia_{k}", k, "turn" if k == 1 else f"{k} turns") for k in LAST],
 )
 def _immediate(data: RunData, turns: int) -> float | None:
@@ -284,7 +283,7 @@ _AGES = (
     "share",
     "lower",
     _TYPES,
-    "age curve: project's notes on metrics, section 4",
+    OWN,
     members=_AGES,
 )
 def _aged(data: RunData, span: _Span) -> float | None:
@@ -298,8 +297,6 @@ def _aged(data: RunData, span: _Span) -> float | None:
     among = getattr(timeline, span.clock).between(span.low, span.high)
     return timeline.amnesia(timeline.kept, [*map(and_, timeline.known, among)])
 
-
-_NOTES = "chance correction: project's notes on metrics, section 4"
 
 # Decoys: facts that were never stated, so only chance can keep them.
 
@@ -385,7 +382,7 @@ def _names(fact: Fact) -> list[str]:
 CORRECTED, INVALID = 0.005, 0.05
 
 
-@metric("share", "lower", "sum of decoys found over sum of decoys, of all calls", _NOTES)
+@metric("share", "lower", "sum of decoys found over sum of decoys, of all calls", OWN)
 def decoys_found(data: RunData) -> float | None:
     """Share of the decoys, never stated, that prompts hold by chance.
 
@@ -402,9 +399,7 @@ def decoys_found(data: RunData) -> float | None:
     return share(matches, [decoys] * calls)
 
 
-@metric(
-    "share", "lower", "one less recall above chance over the possible recall above chance", _NOTES
-)
+@metric("share", "lower", "one less recall above chance over the possible recall above chance", OWN)
 def amnesia_corrected(data: RunData) -> float | None:
     """Amnesia (mean over types) corrected for chance.
 
@@ -418,7 +413,7 @@ def amnesia_corrected(data: RunData) -> float | None:
     return min(1.0, forgotten / (1 - chance))
 
 
-@metric("share", "lower", "count: 1 if invalid, else 0", _NOTES)
+@metric("share", "lower", "count: 1 if invalid, else 0", OWN)
 def guessable(data: RunData) -> float | None:
     """1 if the run is invalid for memory: more than 5 % of the decoys are found; else 0."""
     chance = decoys_found(data)

@@ -16,6 +16,7 @@ Aggregation = Literal["sum", "mean", "median", "maximum", "minimum"]
 
 # Sources and aggregations that many metrics share.
 OWN = "own, docs/metrics.md"
+SIMULATED = "own, docs/metrics.md; closed loop, simulated"
 OVER_REQUESTS = "sum over calls and summary calls"
 OVER_CALLS = "sum over calls"
 # Larger values are errors: a million sessions of a million tokens per call have less.

@@ -7,11 +7,10 @@ from math import fsum
 from statistics import median
 
 from compactlab.sim.core.blocks import blocks_of
-from compactlab.sim.metrics.metric import OVER_REQUESTS, metric
+from compactlab.sim.metrics.metric import OVER_REQUESTS, SIMULATED, metric
 from compactlab.sim.metrics.run_data import RunData
 
 _HUNDRED = "count over calls of the script, times 100"
-_LOOP = "closed loop, metrics of recovery in the project's notes; simulated"
 _PER = "per 100 calls"
 
 ABOUT = (
@@ -24,7 +23,7 @@ _FETCHED = frozenset({"fetch", "recall"})
 _BEFORE, _AGAIN = 20, 5
 
 
-@metric("USD", "lower", OVER_REQUESTS, _LOOP, label="with recovery")
+@metric("USD", "lower", OVER_REQUESTS, SIMULATED, label="with recovery")
 def cost_with_recovery_usd(data: RunData) -> float | None:
     """Cost of all requests in the closed loop, including recovery, in the best case.
 
@@ -34,7 +33,7 @@ def cost_with_recovery_usd(data: RunData) -> float | None:
     return _cost(data.best)
 
 
-@metric("USD", "lower", OVER_REQUESTS, _LOOP, label="recovery, worst case")
+@metric("USD", "lower", OVER_REQUESTS, SIMULATED, label="recovery, worst case")
 def cost_with_recovery_worst_usd(data: RunData) -> float | None:
     """Worst-case cost of all requests in the closed loop: stale and mutated facts are used."""
     return _cost(data.worst)
@@ -44,7 +43,7 @@ def _cost(closed: RunData | None) -> float | None:
     return None if closed is None else fsum(map(closed.cost, closed.requests))
 
 
-@metric("USD per need", "lower", f"{OVER_REQUESTS}, over the sum of needs met", _LOOP)
+@metric("USD per need", "lower", f"{OVER_REQUESTS}, over the sum of needs met", SIMULATED)
 def cost_per_kept_need_usd(data: RunData) -> float | None:
     """``cost_with_recovery_usd`` over the needs that were met in the end.
 
@@ -55,7 +54,7 @@ def cost_per_kept_need_usd(data: RunData) -> float | None:
     return fsum(map(closed.cost, closed.requests)) / met if closed and met else None
 
 
-@metric(_PER, "lower", _HUNDRED, _LOOP, label="fetched again")
+@metric(_PER, "lower", _HUNDRED, SIMULATED, label="fetched again")
 def rereads_per_100_calls(data: RunData) -> float | None:
     """Calls that fetched something again or searched memory, per 100 calls of the script.
 
@@ -64,7 +63,7 @@ def rereads_per_100_calls(data: RunData) -> float | None:
     return _per_100(data.best, _FETCHED)
 
 
-@metric(_PER, "lower", _HUNDRED, _LOOP, label="asked again")
+@metric(_PER, "lower", _HUNDRED, SIMULATED, label="asked again")
 def questions_per_100_calls(data: RunData) -> float | None:
     """Calls that asked the user for something already stated, per 100 calls of the script.
 
@@ -73,7 +72,7 @@ def questions_per_100_calls(data: RunData) -> float | None:
     return _per_100(data.best, frozenset({"ask"}))
 
 
-@metric(_PER, "lower", _HUNDRED, _LOOP)
+@metric(_PER, "lower", _HUNDRED, SIMULATED)
 def misuses_per_100_calls(data: RunData) -> float | None:
     """Stale and mutated values that were used unnoticed, per 100 calls, in the worst case.
 
@@ -91,7 +90,7 @@ def _per_100(closed: RunData | None, what: frozenset[str]) -> float | None:
     return 100 * made / asked if asked else None
 
 
-@metric("tokens", "lower", "sum over fetches", _LOOP)
+@metric("tokens", "lower", "sum over fetches", SIMULATED)
 def reread_tokens(data: RunData) -> int | None:
     """Tokens that were fetched again or found by searching memory, counted once.
 
@@ -107,7 +106,7 @@ def reread_tokens(data: RunData) -> int | None:
     return count
 
 
-@metric("share", "lower", "sum of needs unmet over sum of needs", _LOOP, label="unmet needs")
+@metric("share", "lower", "sum of needs unmet over sum of needs", SIMULATED, label="unmet needs")
 def unmet_needs(data: RunData) -> float | None:
     """Share of the needs that stay unmet after all possible recovery.
 
@@ -119,7 +118,7 @@ def unmet_needs(data: RunData) -> float | None:
     return 1 - _met(closed) / wanted if closed and wanted else None
 
 
-@metric("calls", "lower", "median over compactions", _LOOP, aggregation="median")
+@metric("calls", "lower", "median over compactions", SIMULATED, aggregation="median")
 def calls_to_recover(data: RunData) -> float | None:
     """Calls until the share of met needs is as large as before a compaction.
 

@@ -7,10 +7,8 @@ from collections.abc import Iterable, Iterator
 
 from compactlab.sim.core.message import Message, Part
 from compactlab.sim.facts.needs import identifiers, words
-from compactlab.sim.metrics.metric import metric
+from compactlab.sim.metrics.metric import OWN, metric
 from compactlab.sim.metrics.run_data import RunData
-
-_SANITY = "summary sanity: project's notes on metrics, section 4"
 
 _WORD = re.compile(r"\w")
 
@@ -42,7 +40,7 @@ def summaries(data: RunData) -> int:
     return len(data.summaries)
 
 
-@metric("summaries", "lower", "count of summary calls of that purpose", _SANITY)
+@metric("summaries", "lower", "count of summary calls of that purpose", OWN)
 def summaries_failed(data: RunData) -> int:
     """Summaries that fail a sanity check.
 
@@ -54,7 +52,7 @@ def summaries_failed(data: RunData) -> int:
     return sum(bool(call.faults) for call in data.summaries)
 
 
-@metric("share", "lower", "count of failed over count of all", _SANITY)
+@metric("share", "lower", "count of failed over count of all", OWN)
 def summaries_failed_share(data: RunData) -> float | None:
     """Share of the summaries that fail a sanity check; None if none was requested."""
     requested = data.summaries

@@ -13,7 +13,7 @@ from compactlab.sim.core.conversation import FactType
 from compactlab.sim.facts import STATES
 from compactlab.sim.facts.ledger import numbers
 from compactlab.sim.metrics.fact_timeline import Age, FactTimeline, fact_timeline, share
-from compactlab.sim.metrics.metric import Member, metric
+from compactlab.sim.metrics.metric import OWN, Member, metric
 from compactlab.sim.metrics.run_data import RunData, shared
 
 _KAPLAN = "E. Kaplan and P. Meier, J. Am. Stat. Assoc. 53, 1958"
@@ -238,7 +238,7 @@ def _mean_curve(curves: Collection[Curve]) -> list[tuple[int, float]]:
     "share",
     "neither",
     "sum of such facts over sum of due facts, of all calls",
-    "states: project's notes on metrics, section 4",
+    OWN,
     members=[Member(f"occupancy_{state}", state) for state in STATES],
 )
 def _occupancy(data: RunData, state: str) -> float | None:

@@ -15,12 +15,11 @@ from typing import NamedTuple
 from compactlab.sim.core.clients import looked_at
 from compactlab.sim.core.conversation import Conversation, keep_latest
 from compactlab.sim.core.message import Message, Part
-from compactlab.sim.metrics.metric import SIGNED, metric
+from compactlab.sim.metrics.metric import SIGNED, SIMULATED, metric
 from compactlab.sim.metrics.run_data import RunData, removed_by, shared
 from compactlab.sim.replay.trace import SideCall, Step
 
 _HUNDRED = "count over calls of the script, times 100"
-_LOOP = "closed loop, metrics of recovery in the project's notes; simulated"
 _MEAN = "mean over compactions"
 _MEDIAN = "median over compactions"
 _SPIRAL = "openai/codex issues 13279 (2026-03) and 36665 (2026-08); own definition"
@@ -150,7 +149,7 @@ def compactions_per_100_calls(data: RunData) -> float | None:
     return _per_100(data)
 
 
-@metric("per 100 calls", "lower", _HUNDRED, _LOOP)
+@metric("per 100 calls", "lower", _HUNDRED, SIMULATED)
 def compactions_with_recovery(data: RunData) -> float | None:
     """Compactions of the closed loop in the best case, per 100 calls of the script.
 
@@ -251,7 +250,7 @@ def compactions_by_rereads(data: RunData) -> float | None:
     return _by_rereads(data)
 
 
-@metric("share", "lower", _MEAN, _LOOP)
+@metric("share", "lower", _MEAN, SIMULATED)
 def compactions_by_recovery(data: RunData) -> float | None:
     """Share of the compactions caused by re-reads in the closed loop, in the best case.
 

@@ -1,6 +1,6 @@
 """States of facts from the whole prompt, in plain Python: one fact after the other, all of it anew.
 
-Written from the project's notes on metrics (section 4) and from what the docstrings promise. What a
+Written from docs/metrics.md and from what the docstrings promise. What a
 single text says of a fact is read as the real one reads it (labelled sentences judge that); what
 follows for a prompt of many texts is worked out here.
 """
