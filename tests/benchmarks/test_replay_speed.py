@@ -28,7 +28,7 @@ _WRITTEN = {
     "auto_compact", "memory_flush", "recency_buffer", "preserve_turns", "full_summary",
     "rolling_summary", "turn_checkpoints", "user_words", "prune_then_summarize", "fraction_split",
     "server_compaction",
-    *(name for name, cls in STRATEGIES.built_in.items() if issubclass(cls, Agent)),
+    *(name for name, cls in STRATEGIES.usable().items() if issubclass(cls, Agent)),
 }  # fmt: skip
 RULES = [spec for spec in ALL_STRATEGIES if _WRITTEN.isdisjoint(re.findall(r"\w+", spec))]
 KEEP_THE_PREFIX = ("keep_all", "as_recorded")

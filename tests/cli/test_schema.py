@@ -167,7 +167,7 @@ def test_every_name_and_every_field_is_told(what, key, known):
 
 
 def test_a_field_has_its_default_and_the_values_that_it_may_have():
-    said = fields_schema(STRATEGIES.built_in["clear_tool_results"])["gate"]
+    said = fields_schema(STRATEGIES.find("clear_tool_results"))["gate"]
     assert said["default"] == "api"
     one = {"enum": ["api", "langchain"], "type": "string"}
     assert said["anyOf"] == [one, {"type": "array", "minItems": 1, "items": one}]
@@ -225,7 +225,7 @@ def files(draw: st.DrawFn) -> dict[str, Any]:
     """Experiment files, of which some are wrong."""
     tables: list[Any] = []
     for name in draw(st.lists(st.sampled_from(sorted(STRATEGIES)), min_size=1, max_size=3)):
-        fields = fields_schema(STRATEGIES.built_in[name])
+        fields = fields_schema(STRATEGIES.find(name))
         chosen = (
             draw(st.lists(st.sampled_from(sorted(fields)), max_size=2, unique=True))
             if (fields)

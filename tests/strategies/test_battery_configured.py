@@ -43,7 +43,7 @@ def configured(draw: st.DrawFn, cls: type[Strategy]) -> Strategy:
 @settings(max_examples=2, phases=[Phase.generate])
 @given(data=st.data(), seed=st.integers(0, 5))
 def test_it_keeps_the_contract_however_it_is_configured(name, data, seed):
-    keeps_it(in_company(data.draw(configured(STRATEGIES.built_in[name]))), 13, seed)
+    keeps_it(in_company(data.draw(configured(STRATEGIES.find(name)))), 13, seed)
 
 
 @pytest.mark.slow
@@ -51,7 +51,7 @@ def test_it_keeps_the_contract_however_it_is_configured(name, data, seed):
 @settings(max_examples=40, phases=[Phase.generate])
 @given(data=st.data(), seed=st.integers(0, 50))
 def test_and_in_very_many_sizes(name, data, seed):
-    keeps_it(in_company(data.draw(configured(STRATEGIES.built_in[name]))), 30, seed)
+    keeps_it(in_company(data.draw(configured(STRATEGIES.find(name)))), 30, seed)
 
 
 def keeps_it(strategy: Strategy, conversations: int, seed: int) -> None:

@@ -92,7 +92,7 @@ def test_a_class_whose_types_cannot_be_told_has_no_limits():
 
 LIMITED = [
     (cls, name)
-    for cls in (*STRATEGIES.built_in.values(), *SUMMARIZERS.usable().values())
+    for cls in (*STRATEGIES.usable().values(), *SUMMARIZERS.usable().values())
     for name, limit in _declared(cls)[1]
     if not _allowed(nan, limit)
 ]
