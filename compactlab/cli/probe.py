@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -150,6 +150,7 @@ def probe(
     Answers are recorded in --answers. Requests are only sent with --ask record. An evaluator can
     ask instead: --export, inspect eval, --log.
     """
+    from compactlab.cli.progress import accounted
     from compactlab.reports.probe.evaluator import Log, Samples
     from compactlab.reports.probe.reader import Price
     from compactlab.reports.render.write import WRITERS
@@ -171,7 +172,7 @@ def probe(
         Samples() if export else None,
         Log.read(Path(log)) if log else None,
     )
-    with _account(asker, asking=asker.mode == "record"):
+    with accounted(asker) if asker.mode == "record" else nullcontext():
         probing.all_of(conversations, asker, **options)
     if probing.price is not None:
         _say_price(probing.price, probing.judgements, len(probing.summaries))
@@ -230,23 +231,6 @@ def _reader(asker: Asker, model: str, options: dict[str, Any], draws: int) -> Re
     reader = Reader(model, endpoint, asker, options["temperature"], draws, room, most)
     reader.check()
     return reader
-
-
-@contextmanager
-def _account(asker: Asker, *, asking: bool) -> Iterator[None]:
-    """Print the number of requests and their cost, even after an error."""
-    answers, dollars = asker.spent
-    try:
-        yield
-    finally:
-        if asking:
-            more, spent = asker.spent
-            say(
-                f"asked for {counted(more - answers, 'new answer')}, for "
-                f"{spent - dollars:.4f} USD; {asker.folder} holds {counted(more, 'answer')} for "
-                f"{spent:.4f} USD",
-                err=True,
-            )
 
 
 def _say_price(price: Price, judgements: int, summaries: int) -> None:

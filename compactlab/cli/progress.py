@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,6 +13,7 @@ from compactlab.cli.output import is_quiet, note
 from compactlab.reports.render.text import clean, counted, printed_by
 
 if TYPE_CHECKING:
+    from compactlab.llm.asker import Asker
     from compactlab.sim.experiment.shard import Shard
     from compactlab.sim.experiment.sweep import Done
 
@@ -126,6 +128,20 @@ class Progress(Bar):
                 note(printed_by(name, text))
             elif self._printed == _PRINTED + 1:
                 note("more rows print something; it is not shown")
+
+
+@contextmanager
+def accounted(asker: Asker) -> Iterator[None]:
+    """Print how many answers were asked for meanwhile and their cost, even after an error."""
+    answers, dollars = asker.spent
+    try:
+        yield
+    finally:
+        more, spent = asker.spent
+        note(
+            f"asked for {counted(more - answers, 'new answer')}, for {spent - dollars:.4f} USD; "
+            f"{asker.folder} holds {counted(more, 'answer')} for {spent:.4f} USD"
+        )
 
 
 def lasting(seconds: float) -> str:

@@ -173,20 +173,12 @@ def _settings(
 
 def _asked(planned: Experiment, asker: Asker, settings: Any) -> Experiment:
     """Request missing answers from language models, and print their cost."""
-    from compactlab.cli.progress import Progress
+    from compactlab.cli.progress import Progress, accounted
     from compactlab.sim.experiment.workers import Workers
 
-    answers, dollars = asker.spent
-    try:
-        with Progress(planned.asking) as progress:
-            workers = Workers(settings.jobs, settings.dask or "", note)
-            return planned.recorded(workers, progress)
-    finally:
-        more, spent = asker.spent
-        note(
-            f"asked for {counted(more - answers, 'new answer')}, for {spent - dollars:.4f} USD; "
-            f"{asker.folder} holds {counted(more, 'answer')} for {spent:.4f} USD"
-        )
+    with accounted(asker), Progress(planned.asking) as progress:
+        workers = Workers(settings.jobs, settings.dask or "", note)
+        return planned.recorded(workers, progress)
 
 
 def _planned(settings: Any, asker: Asker | None) -> Experiment:

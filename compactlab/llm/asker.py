@@ -92,10 +92,8 @@ class Asker:
     def answer(self, request: Request, endpoint: Endpoint) -> Answer:
         """Return the answer to a request.
 
-        Raises
-        ------
-        ModelError
-            If it is not recorded, the budget is spent, or the endpoint does not answer.
+        Raises a ModelError if it is not recorded, the budget is spent, or the endpoint does
+        not answer.
         """
         request = request.redacted
         recording = self.recording(request.model)
@@ -147,12 +145,7 @@ class Asker:
     def estimate(self, request: Request, *, sure: bool = False) -> Usage:
         """Estimate the tokens of a request with an answer of full length.
 
-        Parameters
-        ----------
-        request
-            The request.
-        sure
-            Whether to return an upper bound of the endpoint's count.
+        If ``sure``, it is an upper bound of the endpoint's count.
         """
         texts = [request.system, *(turn.text for turn in request.turns)]
         count = self._tokenizer(request.model).text

@@ -97,10 +97,7 @@ class Endpoint:
     def check(self) -> None:
         """Raise if the package or the key is missing, before any request.
 
-        Raises
-        ------
-        UsageError
-            If one of them is missing.
+        Raises a UsageError if one of them is missing.
         """
         if find_spec(self.api) is None:
             raise UsageError(

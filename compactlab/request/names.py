@@ -150,10 +150,7 @@ def asker_of(
 def answered_by(asker: Asker | None, summarizers: Iterable[Summarizer]) -> tuple[Summarizer, ...]:
     """Summarisers, with the source of answers for those that call a language model.
 
-    Raises
-    ------
-    InputError, UsageError
-        If one can never be answered.
+    Raises an InputError or UsageError if one can never be answered.
     """
     answered = tuple(
         each.answered_by(asker or each.asker) if isinstance(each, Llm) else each

@@ -353,10 +353,7 @@ _PLAIN = (str, bytes, Real, Mapping, Collection, NoneType)
 def checked(name: str, value: Any) -> Any:
     """The value of a setting; of several values, their list.
 
-    Raises
-    ------
-    UsageError
-        If it is of another kind, or out of the range.
+    Raises a UsageError if it is of another kind, or out of the range.
     """
     setting = (SUBJECT | SETTINGS)[name]
     if value is None and None in (setting.default, setting.value(in_python=True)):
@@ -400,10 +397,7 @@ def one_window(window: Any) -> int | None:
 def completed(given: Settings) -> Settings:
     """Settings, completed with the defaults of :func:`compactlab.run`.
 
-    Raises
-    ------
-    UsageError
-        If a setting is unknown, of another kind, or out of its range.
+    Raises a UsageError if a setting is unknown, of another kind, or out of its range.
 
     Examples
     --------

@@ -222,13 +222,9 @@ class Project:
     def here(cls) -> Project:
         """The project of the working folder; empty without the table.
 
-        The file is that of the working folder or of the nearest parent that has the table, up to
-        the root of the repository; outside of a repository only the working folder counts.
-
-        Raises
-        ------
-        InputError
-            If a key is unknown or may not be set there.
+        The file is that of the working folder or of the nearest parent that has the table,
+        up to the root of the repository; outside of a repository only the working folder
+        counts. Raises an InputError if a key is unknown or may not be set there.
         """
         for path in _files(Path.cwd()):
             if (table := _table(path)) is not None:

@@ -158,16 +158,8 @@ def _models(calls: Calls, catalogue: Catalogue) -> Models:
 def _shifts(calls: Calls, answers: Dollars, parts: Dollars, models: Models) -> Dollars:
     """For each lifetime, the change of the dollars by class because calls then miss or read.
 
-    Parameters
-    ----------
-    calls
-        The calls of all runs.
-    answers
-        Output tokens of summary calls, by run.
-    parts
-        The number of replays of each run's conversation, for the mean.
-    models
-        The models by name.
+    ``answers`` are output tokens of summary calls by run, and ``parts`` the numbers of replays
+    of each run's conversation, for the mean.
     """
     ages, expired, read = _ages(calls, models), calls.array(_EXPIRED), _at_risk(calls, answers)
     moving = np.flatnonzero((expired > 0) | ((ages > LIFETIMES[0]) & (read > 0)))

@@ -258,17 +258,7 @@ _MEANING = (
 
 
 def report(choices: Sequence[Choice], reader: str, left_out: Sequence[str] = ()) -> Document:
-    """Report how often a reader takes the recorded action.
-
-    Parameters
-    ----------
-    choices
-        The answers at each call under each strategy.
-    reader
-        Name of the model.
-    left_out
-        Ids of conversations without questions.
-    """
+    """Report how often a reader takes the recorded action."""
     blocks: list[Block] = [sentences(_verdict(choices, reader, left_out))]
     if choices:
         blocks.append(table_of(_STRATEGY, by_strategy(choices).items()))

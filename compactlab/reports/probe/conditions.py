@@ -156,17 +156,7 @@ def _statement(ledger: Ledger, fact: Fact, messages: Iterable[Message]) -> str:
 
 
 def controls(ledger: Ledger, fact: Fact, path: list[Message]) -> dict[Condition, Context]:
-    """The contexts that do not depend on the strategy: the full one, and that without a fact.
-
-    Parameters
-    ----------
-    ledger
-        The facts of the conversation.
-    fact
-        The fact of the question.
-    path
-        The messages that led to the call.
-    """
+    """The contexts that do not depend on the strategy: the full one, and that without a fact."""
     system = ledger.conversation.system
     return {
         "full": Context.of(system, path),
@@ -208,10 +198,7 @@ def replayed(
 ) -> Replayed:
     """Replay a strategy, and collect the prompts of some calls.
 
-    Raises
-    ------
-    UsageError
-        If plug-in code fails.
+    Raises a UsageError if plug-in code fails.
     """
 
     def looked_at() -> Replayed:

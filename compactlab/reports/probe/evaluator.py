@@ -168,10 +168,7 @@ class Log:
     def read(cls, path: Path) -> Log:
         """Read a log.
 
-        Raises
-        ------
-        InputError
-            If the file is not a log, or a sample failed.
+        Raises an InputError if the file is not a log, or a sample failed.
         """
         try:
             log = msgspec.json.decode(read_file(path), type=_Log)

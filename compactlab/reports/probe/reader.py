@@ -100,14 +100,7 @@ class Reader:
     def asked(self, context: Context, task: str, most: int) -> PromptDraws:
         """Make a request about a context; if it is too long, the oldest texts are left out.
 
-        Parameters
-        ----------
-        context
-            The context of the model.
-        task
-            The task.
-        most
-            The maximum tokens of the answer, unless the reader sets it.
+        ``most`` limits the tokens of the answer, unless the reader sets it.
         """
         most = self.max_tokens or most
         system, texts, cut = context.system, context.texts, False
@@ -135,10 +128,7 @@ class Reader:
     def answers(self, asked: PromptDraws) -> list[Answer]:
         """The answers, by draw.
 
-        Raises
-        ------
-        ModelError
-            If one is missing.
+        Raises a ModelError if one is missing.
         """
         return [self.asker.answer(each, self.endpoint) for each in asked.draws]
 
@@ -153,10 +143,7 @@ class Reader:
     ) -> None:
         """Get and record answers to requests, several at once.
 
-        Raises
-        ------
-        ModelError
-            If a request fails; earlier answers are recorded.
+        Raises a ModelError if a request fails; earlier answers are recorded.
         """
         if jobs == 1:
             for done, request in enumerate(requests):

@@ -67,14 +67,7 @@ def mean_of(
 ) -> Share | None:
     """The mean over the conversations' means, with an interval from ten conversations on.
 
-    Parameters
-    ----------
-    outcomes
-        The observations.
-    value
-        The value of an observation, from ``least`` to 1.
-    least
-        The smallest possible value.
+    Values are from ``least`` to 1.
     """
     by_conversation: defaultdict[str, list[float]] = defaultdict(list)
     for outcome in outcomes:
@@ -225,17 +218,7 @@ _MEANINGS = (
 def report(
     outcomes: Sequence[Outcome], reader: str, judge: str = "", left_out: Sequence[str] = ()
 ) -> Document:
-    """Report the recall of a reader.
-
-    Parameters
-    ----------
-    outcomes
-        The outcome of each question under each strategy.
-    reader, judge
-        Names of the models; "" without a judge.
-    left_out
-        Ids of conversations without questions.
-    """
+    """Report the recall of a reader."""
     findings = Findings(outcomes)
     judged = agreement(outcomes) if judge else None
     blocks: list[Block] = [

@@ -278,10 +278,7 @@ def tokens_of(trigger: float, window: int) -> float:
 def variant(strategy: Strategy, values: Mapping[str, Any], window: int) -> Variant:
     """A strategy with other values of some fields.
 
-    Raises
-    ------
-    UsageError
-        If a field does not exist or a value is invalid.
+    Raises a UsageError if a field does not exist or a value is invalid.
     """
     if isinstance(strategy, Foreign | Pipeline):
         raise UsageError(f"{strategy.spec}: only a single built-in strategy can be tuned")

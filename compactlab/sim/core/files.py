@@ -80,10 +80,7 @@ def read_file(path: Path, largest: int = LARGEST) -> bytes:
 def lock_file(path: Path, seconds: float = -1) -> BaseFileLock:
     """Lock such a file, created if missing; wait up to ``seconds`` for other holders.
 
-    Raises
-    ------
-    TimeoutError
-        If another process holds it all the time.
+    Raises a TimeoutError if another process holds it all the time.
     """
     import filelock
 

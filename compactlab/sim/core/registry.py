@@ -27,14 +27,8 @@ from compactlab.sim.core.spec import FROZEN, build, parse_spec
 def class_at(name: str, kind: type, source: bytes | None = None) -> object:
     """Load ``path/to/file.py:Class`` or ``module:Class``; this runs its code.
 
-    Parameters
-    ----------
-    name
-        The name.
-    kind
-        The required base class: if the class is not found, classes of this kind are suggested.
-    source
-        The content of the file, if already read.
+    If the class is not found, classes of the required kind are suggested. ``source`` is the
+    content of the file, if already read.
     """
     where, _, attribute = name.rpartition(":")
     module = _module(where, source)

@@ -56,10 +56,7 @@ METRICS: dict[str, Metric] = {m.name: m for family in FAMILIES for m in family.m
 def metrics_named(names: Iterable[str]) -> tuple[str, ...]:
     """Metrics by their names and by those of families, in the order of the table.
 
-    Raises
-    ------
-    UsageError
-        If a name is neither a metric nor a family.
+    Raises a UsageError if a name is neither a metric nor a family.
 
     Examples
     --------

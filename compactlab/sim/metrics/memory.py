@@ -77,16 +77,7 @@ def _steps(path: _Path, needed: int) -> Iterator[tuple[int, int]]:
 def lag_of(ledger: Ledger, tokenizer: Tokenizer, answer: str, fact: int) -> int | None:
     """The lower end of the step of a need's distance; None if the call does not need the fact.
 
-    Parameters
-    ----------
-    ledger
-        Of the script.
-    tokenizer
-        Of the model of the first call.
-    answer
-        Id of the answer that needs it.
-    fact
-        Number of the fact in the ledger.
+    The tokenizer is that of the first call's model, the fact its number in the ledger.
     """
     steps = lags(ledger, tokenizer).get(answer, {})
     return next((LAGS[index] for index, facts in steps.items() if facts >> fact & 1), None)

@@ -387,10 +387,7 @@ def newest_prices(model: Any) -> Any:
 def model_of(price: str) -> Any:
     """Return the genai-prices model of a provider and id, directly or by the list's rules.
 
-    Raises
-    ------
-    LookupError
-        If it has none.
+    Raises a LookupError if it has none.
     """
     from genai_prices.data_snapshot import get_snapshot
 

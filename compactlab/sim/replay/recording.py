@@ -225,15 +225,7 @@ class BilledRequest(NamedTuple):
 def billed(
     conversation: Conversation, tokenizer: Callable[[str], Tokenizer]
 ) -> Iterator[BilledRequest]:
-    """Yield the billed requests of a log in its order; side requests come last.
-
-    Parameters
-    ----------
-    conversation
-        The log.
-    tokenizer
-        Returns the tokenizer of a model.
-    """
+    """Yield the billed requests of a log in its order; side requests come last."""
     started = {each.answer.id: each.time for each in exchanges(conversation)}
     name = _Names(conversation)
     compactions = 0
@@ -272,10 +264,7 @@ def output_of(answer: Message, call: RecordedRequest, tokenizer: Callable[[str],
 def priced(request: BilledRequest, model: Model) -> tuple[Bill, float]:
     """Return the dollars of a request by class of tokens, and those of its web searches.
 
-    Raises
-    ------
-    ModelError
-        If a price of the model is not known.
+    Raises a ModelError if a price of the model is not known.
     """
     search = 0.0
     if request.searches:

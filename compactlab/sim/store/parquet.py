@@ -290,16 +290,9 @@ def read(
 ) -> tuple[dict[str, NDArray[Any]], list[int]]:
     """Read columns of files made by :func:`packed`; refuse other files.
 
-    Parameters
-    ----------
-    files
-        Absolute paths, without glob patterns.
-    columns
-        The columns to read.
-    rows
-        The required number of rows of each file; None for any number.
-    lenient
-        Whether a column may be missing: it is filled with zeros, empty texts or NaN.
+    Paths are absolute, without glob patterns; ``rows`` is the required number of rows of each
+    file, if any. If ``lenient``, a column may be missing: it is filled with zeros, empty texts
+    or NaN.
 
     Returns
     -------

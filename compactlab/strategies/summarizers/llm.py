@@ -84,10 +84,8 @@ class Llm(Summarizer):
     def check(self) -> None:
         """Refuse, before a run, requests that cannot be answered.
 
-        Raises
-        ------
-        UsageError
-            If there is no model, no folder of answers, or if a requirement for requests is missing.
+        Raises a UsageError if there is no model, no folder of answers, or if a requirement
+        for requests is missing.
         """
         if not self.model:
             raise UsageError("llm: name the model, as in llm(model='gpt-5-mini')")

@@ -289,14 +289,7 @@ class Knowing(Bound):
     ) -> Iterable[tuple[int, Part]]:
         """Return facts that a request states, as lines.
 
-        Parameters
-        ----------
-        request
-            The visible messages, and the available tokens.
-        purpose
-            The name of the draws: ``note``, or the round of a summary.
-        count
-            Counts the tokens of a text.
+        ``purpose`` names the draws: ``note``, or the round of a summary.
 
         Returns
         -------
