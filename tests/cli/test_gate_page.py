@@ -5,7 +5,7 @@ import tomllib
 
 import pytest
 
-from compactlab.cli.gate import SELECTORS, read_rules
+from compactlab.cli.gate_rules import SELECTORS, read_rules
 from compactlab.reports.gate.rules import Rule
 
 
