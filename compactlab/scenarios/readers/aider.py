@@ -136,7 +136,6 @@ class _Chat:
 
 
 def _usage(sent: re.Match[str]) -> Usage:
-    """Parse the usage in a note, in aider's rounded numbers."""
     keys = ("sent", "received", "read", "written")
     prompt, output, read, written = (_number(sent[key] or "0") for key in keys)
     # aider adds cache writes to the sent tokens; LiteLLM's prompt may already include them.

@@ -147,7 +147,6 @@ class Total(msgspec.Struct, rename="camel"):
         return cls(usage.uncached, usage.output, usage.cache_read, usage.cache_write, searches)
 
     def covers(self, other: Total) -> bool:
-        """Whether no count of the other total is larger."""
         return other.less(self) == Total()
 
     def less(self, other: Total) -> Total:

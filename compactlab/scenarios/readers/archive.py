@@ -1,7 +1,8 @@
-"""Zip archives written by others: their names and members, limited to what memory can hold."""
+"""Compressed files of clients and zip archives, unpacked within what memory can hold."""
 
 from __future__ import annotations
 
+import io
 import struct
 import zipfile
 import zlib
@@ -44,11 +45,9 @@ class Archive:
 
     @property
     def names(self) -> list[str]:
-        """The names of the members."""
         return list(self._members)
 
     def read(self, name: str) -> bytes:
-        """Unpack a member."""
         member = self._members[name]
         large = member.file_size > _SMALL
         if large and member.file_size > _LARGEST_RATIO * max(1, member.compress_size):
@@ -104,3 +103,46 @@ def _check_directory(path: Path) -> None:
     (directory,) = struct.unpack_from("<I", end, at + 12)
     if directory > _LARGEST_DIRECTORY:
         raise RefusedError(f"above {_MOST_MEMBERS:,} files in one archive", str(path))
+
+
+# Streams packed with zstd
+
+ZSTD = b"\x28\xb5\x2f\xfd"
+# Largest memory of a frame, in bytes: the need of the highest level.
+_WINDOW = 128 * 2**20
+_CHUNK = 1 << 18
+
+
+class _Unpacked(io.RawIOBase):
+    """The decompressed bytes of a stream, up to a limit.
+
+    A small file may contain terabytes; nothing is stored, and reading stops at the limit.
+    """
+
+    def __init__(self, packed: IO[bytes], path: Path | str, most: int) -> None:
+        import zstandard
+
+        self._path, self._left, self._most = str(path), most, most
+        self._fault = zstandard.ZstdError
+        unpacker = zstandard.ZstdDecompressor(max_window_size=_WINDOW)
+        self._stream = unpacker.stream_reader(packed, read_across_frames=True, closefd=False)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: object) -> int:
+        view = memoryview(buffer)  # type: ignore[arg-type]
+        try:
+            data = self._stream.read(min(len(view), _CHUNK))
+        except self._fault as error:
+            raise InputError(f"not to be unpacked: {error}", self._path) from None
+        self._left -= len(data)
+        if self._left < 0:
+            raise InputError(f"above {self._most:,} bytes when unpacked", self._path)
+        view[: len(data)] = data
+        return len(data)
+
+
+def unpacked(packed: IO[bytes], path: Path | str, most: int) -> IO[bytes]:
+    """Open a stream for reading its decompressed bytes."""
+    return io.BufferedReader(_Unpacked(packed, path, most), _CHUNK)

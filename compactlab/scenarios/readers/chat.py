@@ -247,7 +247,6 @@ def take(
 
 
 def _call(value: dict[str, Any], message: _Message, call: Call) -> Call:
-    """Return the request of an answer, completed from the answer itself."""
     usage = call.usage or of_provider(value.get("usage"))
     id = call.id or (message.id or "" if usage else "")
     model = message.model or call.model
@@ -280,7 +279,6 @@ def _message(value: Any, lines: jsonl.Lines, elsewhere: Collection[str]) -> _Mes
 
 
 def _speaks(key: str, value: Any) -> bool:
-    """Whether an unknown field seems to have text of the message."""
     if key.replace("_", "").replace("-", "").lower() in _FOREIGN:
         return True
     inside = value if isinstance(value, list) else [value]

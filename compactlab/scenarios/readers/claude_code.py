@@ -195,7 +195,6 @@ class _File:
             self._lines.pass_over(f"record {node.type!r}", record)
 
     def _repeat(self, line: Node, data: bytes, words: int) -> None:
-        """Take a line that was repeated after a resume or a compaction."""
         self._threads[self._thread_of[line.uuid or ""]].repeat(line)
         if words != self._words[line.uuid or ""]:
             kind = "line that was there before with other content"
@@ -242,7 +241,6 @@ def _agents_of(path: Path) -> Iterator[Call | SideRequest]:
 
 
 def _refuse_edit(kind: str) -> None:
-    """Refuse a record that edits the context in an unknown way."""
     if _EDITS.search(kind.lower()):
         raise RefusedError(f"Claude Code edited the context by {kind!r}, which is not known")
 

@@ -48,8 +48,6 @@ class _Held(msgspec.Struct):
 
 
 class _Metadata(msgspec.Struct):
-    """The metadata of a compaction boundary, as printed."""
-
     trigger: str | None = None
     pre_tokens: Tokens | None = None
     preserved_segment: _Held | None = None
@@ -188,7 +186,6 @@ class _Session:
         self._take(key, event, is_compact_summary=summary, is_meta=bool(event.is_synthetic))
 
     def _take(self, key: str, event: _Event, **more: Any) -> None:
-        """Give a line to its thread, as a child of the previous line."""
         self._count += 1
         uuid = event.uuid or f"line-{self._count}"
         line = Line(

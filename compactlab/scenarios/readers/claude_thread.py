@@ -222,7 +222,6 @@ class Thread:
 
     @property
     def answers(self) -> list[Draft]:
-        """The answers that have a request."""
         return [reply.draft for reply in self._answers if reply.draft.call]
 
     def finish(self, session: str = "") -> None:
@@ -522,7 +521,6 @@ class Thread:
 
 
 def _body(line: Line) -> Body:
-    """Return the message of a line, which must have content."""
     body = line.message or Body()
     given(body.content, f"the message of a line of type {line.type!r}")
     return body

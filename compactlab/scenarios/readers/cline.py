@@ -119,7 +119,6 @@ def _conversation(lines: jsonl.Lines, first: Any, _: int) -> Conversation:
 
 
 def _beside(lines: jsonl.Lines, name: str) -> Any:
-    """Load another file of the task; None if it is missing."""
     path = lines.path.with_name(name)
     return jsonl.load(path) if path != lines.path and path.is_file() else None
 
@@ -260,7 +259,6 @@ class _Reading:
         pass_over_rest(self._lines, message, made, _READ)
 
     def _model_at(self, time: float) -> str:
-        """Return the model at a time, from the prompt or from the task's metadata."""
         if self._model or not self._task.models:
             return self._model
         since = [model for begin, model in self._task.models if not time or begin <= time]

@@ -121,7 +121,6 @@ class _Thread:
             self.end_turn()
 
     def end_turn(self) -> None:
-        """End a turn; its answers without counts stay uncounted."""
         self._finish_items()
         self._answer, self._turn = None, []
 

@@ -183,7 +183,6 @@ class _Agent:
         self.thoughts: list[str] = []  # reasoning that the answer may repeat
 
     def think(self, answer: Draft, text: str = "") -> None:
-        """Add reasoning to an answer, once."""
         known = {part.text for part in answer.parts}
         for thought in dict.fromkeys([*self.thoughts, text]):
             if thought and thought not in known:
@@ -331,7 +330,6 @@ class _Session:
             draft.parts.append(part)
 
     def _count(self, answer: Draft, output: int) -> None:
-        """Set the output of an answer; each of its chunks reports it."""
         call = answer.call or Call()
         known = call.usage.output if call.usage else 0
         if output > known:

@@ -117,7 +117,6 @@ class Database:
     def records(
         self, table: str, condition: str = "1", *values: Any, order: str = "rowid"
     ) -> Iterator[Record]:
-        """Yield the rows of a table as dicts, with decoded texts."""
         columns = self.tables[table]
         named = ", ".join(f'"{column}"' for column in columns)
         query = f'SELECT {named} FROM "{table}" WHERE {condition} ORDER BY {order}'  # noqa: S608
@@ -275,7 +274,6 @@ def _copy(path: Path, folder: Path) -> Path:
 
 
 def _seen(path: Path) -> list[tuple[int, int, int] | None]:
-    """Return the data that reveal a change of a database or its log."""
     seen: list[tuple[int, int, int] | None] = [None, None, None]
     for at, end in enumerate(("", "-wal", "-journal")):
         with suppress(FileNotFoundError):

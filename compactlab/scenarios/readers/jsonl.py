@@ -13,8 +13,8 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from compactlab.scenarios.readers import database, zstd
-from compactlab.scenarios.readers.archive import MAGIC, Archive
+from compactlab.scenarios.readers import database
+from compactlab.scenarios.readers.archive import MAGIC, ZSTD, Archive, unpacked
 from compactlab.scenarios.readers.unread import characters_of, tokens_of, typed, unknown_fields
 from compactlab.sim.core.conversation import PassedOver, added
 from compactlab.sim.core.errors import InputError, RefusedError
@@ -332,8 +332,8 @@ def _opened(path: Path) -> Iterator[Any]:
             if os.fstat(file.fileno()).st_size > LARGEST_FILE:
                 text = f"above {LARGEST_FILE:,} bytes; write less into one file"
                 raise InputError(text, str(path))
-            packed = file.peek(len(zstd.MAGIC)).startswith(zstd.MAGIC)
-            yield zstd.unpacked(file, path, LARGEST_FILE) if packed else file
+            packed = file.peek(len(ZSTD)).startswith(ZSTD)
+            yield unpacked(file, path, LARGEST_FILE) if packed else file
         except OSError as error:
             raise InputError(error.strerror or str(error), str(path)) from None
 

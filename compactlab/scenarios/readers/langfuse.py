@@ -35,12 +35,11 @@ _REASONING = "reasoning"
 
 
 def _sniff(first: list[Any]) -> bool:
-    return any(_is_observation(each) for value in first for each in _observations(value))
-
-
-def _is_observation(value: Any) -> bool:
-    named = fits(value, _OBSERVATION) and {"usageDetails", "traceId", "model"} & value.keys()
-    return bool(named) and value["type"].isupper()
+    told = (each for value in first for each in _observations(value) if fits(each, _OBSERVATION))
+    return any(
+        {"usageDetails", "traceId", "model"} & each.keys() and each["type"].isupper()
+        for each in told
+    )
 
 
 def _observations(value: Any) -> Iterator[Any]:
@@ -101,7 +100,11 @@ def _usage(told: dict[str, Any]) -> Usage | None:
     details = dict_of(told.get("usageDetails")) or dict_of(told.get("usage"))
     if not details:
         return None
-    counts = {str(key).lower(): number for key, number in details.items() if _is_count(key, number)}
+    counts = {
+        str(key).lower(): number
+        for key, number in details.items()
+        if type(number) is int and number >= 0 and "cost" not in str(key).lower()
+    }
     prompt = output = read = written = hour = 0
     for key, number in counts.items():
         if any(word in key for word in _READ):
@@ -118,11 +121,6 @@ def _usage(told: dict[str, Any]) -> Usage | None:
     if total and total == prompt + read + written + output - inside:
         output -= inside  # reasoning, which the output already includes
     return by_total(prompt, output, read, written, total=total or prompt + read + written + output)
-
-
-def _is_count(key: Any, value: Any) -> bool:
-    whole = isinstance(value, int) and not isinstance(value, bool) and value >= 0
-    return whole and "cost" not in str(key).lower()
 
 
 FORMAT = Format(NAME, "exports of Langfuse (traces or observations, JSON or JSONL)", _sniff, read)

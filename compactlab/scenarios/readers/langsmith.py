@@ -37,7 +37,9 @@ def _runs(value: Any, session: str) -> Iterator[tuple[Any, str]]:
         return
     if not isinstance(value, dict):
         return
-    own = _session(value) or session or str(value.get("trace_id") or "")
+    metadata = dict_of(dict_of(value.get("extra")).get("metadata"))
+    named = next((str(metadata[key]) for key in _SESSIONS if metadata.get(key)), "")
+    own = named or session or str(value.get("trace_id") or "")
     if "run_type" in value:
         yield value, own or str(value.get("id") or "")
     for key in _CHILDREN:
@@ -60,11 +62,6 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
     if not requests:
         raise nothing(lines, ": no run of type 'llm', which asks a model")
     yield from conversations(NAME, lines.path, requests)
-
-
-def _session(run: dict[str, Any]) -> str:
-    metadata = dict_of(dict_of(run.get("extra")).get("metadata"))
-    return next((str(metadata[key]) for key in _SESSIONS if metadata.get(key)), "")
 
 
 def _request(run: dict[str, Any], session: str, prompts: Prompts, lines: jsonl.Lines) -> Request:

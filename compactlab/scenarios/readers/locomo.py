@@ -136,7 +136,6 @@ def _seconds(stamp: Any) -> float:
 def _labels(
     questions: list[_Question], ids: set[str], closing: str
 ) -> tuple[list[Fact], list[Need], int]:
-    """Make a fact and a need of each question; count evidence that does not exist."""
     facts, needs, unresolved = [], [], 0
     for number, asked in enumerate(questions, 1):
         if asked.category == _UNANSWERABLE:

@@ -6,9 +6,10 @@ import io
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import IO, Any
 
-from compactlab.scenarios.readers import database, jsonl, pi, zstd
+from compactlab.scenarios.readers import database, jsonl, pi
+from compactlab.scenarios.readers.archive import unpacked
 from compactlab.scenarios.readers.database import Database, plain
 from compactlab.scenarios.readers.script import Format, Home, stored
 from compactlab.scenarios.readers.shapes import dict_of, first_is
@@ -84,7 +85,7 @@ def _live(opened: Database, id: str) -> Iterator[tuple[int, bytes]]:
 def _unpacked(blob: bytes, opened: Database) -> bytes:
     """Decompress an event; return nothing, which is counted as invalid JSON, if that fails."""
     try:
-        return zstd.unpacked(io.BytesIO(blob), opened.path, _LARGEST_EVENT).read()
+        return unpacked(io.BytesIO(blob), opened.path, _LARGEST_EVENT).read()
     except InputError:
         return b""
 
@@ -95,15 +96,10 @@ def _archived(opened: Database, id: str, generation: str) -> Iterator[tuple[int,
         "WHERE session_id = ? AND generation = ?"
     )
     for encoding, blob in opened.rows(query, id, generation):
-        packed = io.BytesIO(blob if isinstance(blob, bytes) else b"")
-        stream = (
-            zstd.unpacked(packed, opened.path, jsonl.LARGEST_FILE)
-            if plain(encoding) == "zstd"
-            else packed
-        )
-        number = 0
-        while line := stream.readline(LARGEST + 1):
-            number += 1
+        stream: IO[bytes] = io.BytesIO(blob if isinstance(blob, bytes) else b"")
+        if plain(encoding) == "zstd":
+            stream = unpacked(stream, opened.path, jsonl.LARGEST_FILE)
+        for number, line in enumerate(iter(lambda: stream.readline(LARGEST + 1), b""), 1):  # noqa: B023
             if len(line) > LARGEST:
                 raise InputError(TOO_LARGE, str(opened.path))
             if line.strip():

@@ -292,7 +292,6 @@ class _Reading:
             self._assistant(message, pieces)
 
     def finish(self) -> None:
-        """Add the data of the session as a whole."""
         total, session = self._session.total, self._session
         rest = less(total, self._billed)
         # If the calls add up to more than the total, the remainder is unknown.
@@ -339,7 +338,6 @@ class _Reading:
             self._step(message, step, number, alone=len(steps) == 1)
 
     def _step(self, message: _Message, step: list[_Piece], number: int, *, alone: bool) -> None:
-        """Add one answer of the model and the results of its tools."""
         draft = self.script.draft("assistant", message.id, message.time.created / 1000)
         draft.parts = [part for piece in step if (part := _said(piece, draft.id))]
         counts = next((p.tokens for p in step if p.type == "step-finish" and p.tokens), None)

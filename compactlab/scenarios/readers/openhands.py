@@ -130,7 +130,6 @@ class _Reading:
         self._summed: dict[str, Boundary] = {}  # compactions by response id
 
     def charge(self, whole: Any) -> None:
-        """Take the requests that a run's output lists beside its events."""
         if isinstance(whole, dict):
             self._bill.take(whole.get("metrics"))
 
@@ -239,7 +238,6 @@ class _Reading:
         return Call(model, usage, id=id)
 
     def _said(self, message: dict[str, Any], args: dict[str, Any], id: str) -> list[Part]:
-        """Return an answer's text beside its calls, from the provider's response or the event."""
         told = message.get("content")
         thought = message.get("reasoning_content")
         said = [verbatim(id, "thinking", thought)] if isinstance(thought, str) and thought else []
@@ -392,7 +390,6 @@ def _tool_call(
     response: dict[str, Any],
     id: str,
 ) -> Part:
-    """Return the call of an action, from the provider's response or the action's arguments."""
     call_id = str(called.get("tool_call_id") or f"event-{event.get('id')}")
     asked = [dict_of(call) for call in list_of(_message_of(response).get("tool_calls"))]
     function = next((dict_of(c.get("function")) for c in asked if c.get("id") == call_id), {})

@@ -107,7 +107,6 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _spans(value: Any, lines: jsonl.Lines) -> Iterator[tuple[Any, str]]:
-    """Yield the spans of a trace, each with its client."""
     if isinstance(value, dict) and "resourceSpans" not in value and value.keys() & _UNHEARD:
         return  # logs or metrics, from the same exporter
     traces = msgspec.convert(value, _Traces)
@@ -119,7 +118,6 @@ def _spans(value: Any, lines: jsonl.Lines) -> Iterator[tuple[Any, str]]:
 
 
 def _request_of(value: Any, client: str, known: Known, lines: jsonl.Lines) -> list[Request]:
-    """Return the request of a span, if it calls a model."""
     span = msgspec.convert(value, _Span)
     attributes = _told(span.attributes)
     for event in span.events:
@@ -139,7 +137,6 @@ def _pass_over_lists(value: Any, inside: tuple[str, ...], lines: jsonl.Lines) ->
 
 
 def _is_telling(value: Any) -> bool:
-    """Whether a value contains spans or attributes, judged by its keys."""
     inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
     if isinstance(value, dict) and not value.keys().isdisjoint(_TELLING):
         return True

@@ -11,8 +11,14 @@ import msgspec
 from compactlab.scenarios.readers import jsonl
 from compactlab.scenarios.readers.blocks import Block, Given, given, parts, result
 from compactlab.scenarios.readers.counts import Tokens, beside
-from compactlab.scenarios.readers.pi_system import SystemPrompt
-from compactlab.scenarios.readers.pi_tree import Kept, Node, edited, hangs_by_edits, told
+from compactlab.scenarios.readers.pi_tree import (
+    Kept,
+    Node,
+    SystemPrompt,
+    edited,
+    hangs_by_edits,
+    told,
+)
 from compactlab.scenarios.readers.script import SYSTEM, Boundary, Draft, Format, Home, Script, Tree
 from compactlab.scenarios.readers.shapes import first_is
 from compactlab.scenarios.readers.times import Moment, converted, decoder, seconds
@@ -369,7 +375,6 @@ class _Session:
         return self._say(Node(parent, "system", draft)) if draft.parts else parent
 
     def _edit(self, entry: _Full, parent: Node | None) -> Node | None:
-        """Omit or replace a message from now on."""
         target = self._own.get(entry.target_id or "")
         if target is None or target.draft is None:
             return parent  # the model never saw it

@@ -1,4 +1,4 @@
-"""The tree of a session of pi or OpenClaw, and the context of the model at a node.
+"""The tree of a session of pi or OpenClaw, and what the model sees at a node.
 
 Both clients append entries that form a tree, and build each request from the path to the newest
 entry. The last compaction (or reset) hides the entries before it, and edits omit or replace
@@ -9,12 +9,14 @@ are among this project's tests.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import msgspec
 
-from compactlab.scenarios.readers.script import Draft
-from compactlab.sim.core.message import Part, Source
+from compactlab.scenarios.readers.blocks import Given, compact, given, parts
+from compactlab.scenarios.readers.jsonl import Lines
+from compactlab.scenarios.readers.script import SYSTEM, Draft, declared
+from compactlab.sim.core.message import Part, Source, frame, verbatim
 
 Kind = Literal["message", "system", "compaction", "reset", "edit"]
 _HIDES = ("compaction", "reset")
@@ -122,3 +124,76 @@ def _piece(text: str, whole: str) -> bool:
     """Whether a text is an excerpt of another, perhaps with a note at its end."""
     half = text[: (len(text) + 1) // 2]
     return bool(text) and (text in whole or whole.startswith(half))
+
+
+# The system prompt and tools, as a log declares and changes them
+
+
+class Declaration(Protocol):
+    """A ``system`` message: text, sections by name (None removes one), and tools."""
+
+    content: Given
+    sections: dict[str, str | None] | None
+    tools_added: list[dict[str, Any]] | None
+    tools_removed: list[dict[str, Any]] | None
+
+
+class SystemPrompt:
+    """The first declaration of the system prompt; later ones contain changes.
+
+    Some models take system messages within a conversation: they get a change where it happened. For
+    others, pi rewrites the prompt at the start. A log does not distinguish the two.
+    """
+
+    def __init__(self, lines: Lines) -> None:
+        self._lines = lines
+        self._text = ""
+        self._sections: dict[str, str | None] = {}
+        self._tools: dict[Any, dict[str, Any]] = {}
+
+    def begin(self, message: Declaration) -> list[Part]:
+        self._text = self._words(message)
+        self._sections = dict(message.sections or {})
+        self._tools = {tool.get("name"): tool for tool in message.tools_added or []}
+        texts = [self._text, *self._sections.values()]
+        told = [verbatim(SYSTEM, "text", text) for text in texts if text]
+        return [*told, *declared(list(self._tools.values()))]
+
+    def change(self, message: Declaration, id: str) -> list[Part]:
+        """Return a later declaration, as the model gets it within a conversation."""
+        text = self._words(message)
+        told = [verbatim(id, "text", text)] if text else []
+        for name, section in (message.sections or {}).items():
+            told += _section(name, section, id)
+        if message.tools_added:
+            told.append(verbatim(id, "text", compact(message.tools_added), name="tools"))
+        gone = ", ".join(str(tool.get("name")) for tool in message.tools_removed or [])
+        return [*told, frame(f"These tools are gone: {gone}")] if gone else told
+
+    def since(self, message: Declaration, id: str) -> list[Part]:
+        """Return the changes since the first declaration, from a complete one."""
+        text = self._words(message).removeprefix(self._text).strip()
+        told = [verbatim(id, "text", text)] if text else []
+        sections = message.sections or {}
+        for name in dict.fromkeys((*self._sections, *sections)):
+            if sections.get(name) != self._sections.get(name):
+                told += _section(name, sections.get(name), id)
+        tools = {tool.get("name"): tool for tool in message.tools_added or []}
+        new = [tool for name, tool in tools.items() if self._tools.get(name) != tool]
+        if new:
+            told.append(verbatim(id, "text", compact(new), name="tools"))
+        gone = ", ".join(str(name) for name in self._tools if name not in tools)
+        return [*told, frame(f"These tools are gone: {gone}")] if gone else told
+
+    def _words(self, message: Declaration) -> str:
+        declares = message.sections or message.tools_added or message.tools_removed
+        if not declares:
+            given(message.content, "a system message")
+        return "\n".join(part.text for part in parts(message.content, SYSTEM, self._lines))
+
+
+def _section(name: str, text: str | None, id: str) -> list[Part]:
+    if text is None:
+        return [frame(f"The section {name!r} of the system prompt is gone.\n\n")]
+    said = [verbatim(id, "text", text)] if text else []
+    return [frame(f"The section {name!r} of the system prompt is now:\n\n"), *said]

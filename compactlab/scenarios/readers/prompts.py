@@ -95,7 +95,6 @@ def said_of(
 
 
 def _listed(value: Any) -> list[Any]:
-    """Find the messages of a prompt or an answer in a value."""
     if isinstance(value, str):
         try:
             parsed = json.loads(value) if value[:1] in ("[", "{") else None

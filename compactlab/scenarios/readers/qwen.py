@@ -147,7 +147,6 @@ class _Session:
             self._lines.pass_over(f"record {subtype!r}", jsonl.decode(data, jsonl.OBJECT))
 
     def _go_to(self, head: _Head) -> None:
-        """Rewind if a record's parent is not the end of the script."""
         if head.parent_uuid is None:
             place = None
         elif head.parent_uuid in self._places:

@@ -91,6 +91,5 @@ def refusal(first: list[Any]) -> Refused | None:
 
 
 def _within(value: Any) -> list[Any]:
-    """Return the messages of a document."""
     lists = value.values() if isinstance(value, dict) else [value]
     return [each for messages in lists if isinstance(messages, list) for each in messages]

@@ -126,7 +126,6 @@ def _stated(messages: tuple[Message, ...], value: str) -> list[tuple[int, Source
 
 
 def _arguments(message: Message) -> dict[_Argument, str]:
-    """Return the arguments of a message's calls, each with the first tool that uses it."""
     arguments: dict[_Argument, str] = {}
     for part in message.parts:
         if part.type == "tool_call":

@@ -109,7 +109,6 @@ def _checked(name: str, found: object, point: EntryPoint) -> Format:
 
 
 def _package(point: EntryPoint) -> str:
-    """Return the package and version of an entry point, and its module."""
     module = point.value.partition(":")[0]
     return f"{point.dist.name} {point.dist.version}, {module}" if point.dist else module
 
