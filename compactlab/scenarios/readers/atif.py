@@ -20,7 +20,7 @@ from compactlab.scenarios.readers.script import (
     nothing,
     numbered,
 )
-from compactlab.scenarios.readers.shapes import dict_of, first_is
+from compactlab.scenarios.readers.shapes import dict_of, first_is, fits, starts
 from compactlab.scenarios.readers.times import Moment, converted, seconds
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
@@ -108,8 +108,7 @@ _KNOWN = {
 
 
 def _is_own(head: dict[str, Any]) -> bool:
-    named = str(head.get("schema_version")).startswith("ATIF-")
-    return named and isinstance(head.get("steps"), list)
+    return fits(head, {"schema_version": starts("ATIF-"), "steps": list})
 
 
 def read(lines: jsonl.Lines) -> Iterator[Conversation]:

@@ -232,8 +232,11 @@ def take(
     elif message.role == "user":
         _take_user(script, message, lines, meta)
     elif message.role == "assistant":
-        made = _call(value, message, call or Call())
-        draft = script.draft("assistant", message.id, call=made)
+        call = call or Call()
+        usage = call.usage or of_provider(value.get("usage"))
+        id, model = call.id or (message.id or "" if usage else ""), message.model or call.model
+        call = msgspec.structs.replace(call, model=model, usage=usage, id=id)
+        draft = script.draft("assistant", message.id, call=call)
         _say(draft, message, lines)
         script.add(draft)
     else:
@@ -244,13 +247,6 @@ def take(
     for draft in added:
         draft.time = time
     return added
-
-
-def _call(value: dict[str, Any], message: _Message, call: Call) -> Call:
-    usage = call.usage or of_provider(value.get("usage"))
-    id = call.id or (message.id or "" if usage else "")
-    model = message.model or call.model
-    return msgspec.structs.replace(call, model=model, usage=usage, id=id)
 
 
 def _message(value: Any, lines: jsonl.Lines, elsewhere: Collection[str]) -> _Message:

@@ -32,12 +32,8 @@ class _Cost(msgspec.Struct, rename="camel"):
 _NODE, _LINE, _COST = decoder(Node), decoder(Line), decoder(_Cost)
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 # The field with the content of a line, by type; a message must have `content` in it.
-_HOLDERS = {
-    "user": "message",
-    "assistant": "message",
-    "attachment": "attachment",
-    "progress": "data",
-}
+_HOLDERS = {"user": "message", "assistant": "message", "attachment": "attachment"}
+_HOLDERS |= {"progress": "data"}
 _SPOKEN = ("user", "assistant")
 _SAID = {*_SPOKEN, "attachment"}
 _READ = {*_SAID, "system"}

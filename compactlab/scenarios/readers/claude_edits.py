@@ -91,7 +91,9 @@ class Context:
                 again = self._cleared(draft, cleared, stub) if _has(draft, cleared) else draft
                 boundary.inserted.append(again)
             elif summary:
-                boundary.inserted.append(self._summary(draft, summary, covered))
+                id = f"{draft.id}-collapsed"
+                collapsed = self._script.draft("user", id, draft.time, meta=True)
+                boundary.insert(collapsed, [Part("text", summary, "summary", covered)])
                 summary = ""
 
     def _view(self) -> tuple[list[Draft], list[Draft]]:
@@ -101,11 +103,6 @@ class Context:
         left = self._left[-1] if self._left else _Left(None, [], 0)
         branch = self._script.path[left.start :]
         return left.front, [self._changed.get(draft, draft) for draft in branch]
-
-    def _summary(self, first: Draft, text: str, covered: tuple[Source, ...]) -> Draft:
-        draft = self._script.draft("user", f"{first.id}-collapsed", first.time, meta=True)
-        draft.parts = [Part("text", text, "summary", covered)]
-        return draft
 
     def _cleared(self, draft: Draft, cleared: Collection[str], stub: str) -> Draft:
         copy = self._script.draft(draft.role, f"{draft.id}-cleared", draft.time, meta=True)

@@ -328,7 +328,9 @@ class _Rollout:
             self.script.add(draft, _output(item, draft.id, self._lines))
             if not self._counts:
                 self._answer = None
-        elif item.type == "message" and _is_told(item):
+        elif item.type == "message" and item.role not in _ROLES:
+            raise InputError(f"{item.role!r} is not a role of a message")
+        elif item.type == "message" and item.role != "assistant":
             self._tell(_draft_of(self.script, item, time, self._lines))
         elif item.type in ("message", "reasoning") or item.type.endswith("_call"):
             if self._answer is None or self._asked:
@@ -375,14 +377,6 @@ class _Rollout:
         usage = counts.usage if counts else None
         return Call(self._model, usage, inherited=self._fork.inherited, **about)
 
-    def _identity(self, total: _Counts) -> str:
-        """Identify a call without an id by the total usage of its thread so far.
-
-        A fork repeats the totals of its parent.
-        """
-        numbers = ":".join(map(str, msgspec.structs.astuple(total)))
-        return f"{self._fork.root}:{numbers}" if self._fork.root else ""
-
     def _record(self, item: _Item, time: float) -> None:
         """Take the usage record of a request: of the answer that ends here, or of none."""
         if item.usage is None:
@@ -414,7 +408,10 @@ class _Rollout:
         if last is None or (self._fork.inherited and self.script.subagent):
             answer.call = self._call(None)
             return
-        answer.call = request.call if request else self._call(last, self._identity(total))
+        # A call without an id is identified by the totals of its thread, which a fork repeats.
+        numbers, root = ":".join(map(str, msgspec.structs.astuple(total))), self._fork.root
+        id = f"{root}:{numbers}" if root else ""
+        answer.call = request.call if request else self._call(last, id)
         answer.parts = _sized(answer, last)
 
     def _claim(self, item: _Item) -> Call | None:
@@ -468,13 +465,6 @@ class _Rollout:
             to = to.before
         if to is not self.script.last:
             self.script.rewind(to)
-
-
-def _is_told(item: _Item) -> bool:
-    """Whether a message is input of the model."""
-    if item.role not in _ROLES:
-        raise InputError(f"{item.role!r} is not a role of a message")
-    return item.role != "assistant"
 
 
 def _draft_of(script: Script, item: _Item, time: float, lines: jsonl.Lines) -> Draft:

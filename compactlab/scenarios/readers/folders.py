@@ -68,20 +68,11 @@ def files_like(pattern: str) -> Iterator[Path]:
         if deep and rest:
             todo.append((folder, rest))
         for entry in visit.entries(folder):
-            if _fits(entry.name, name):
-                if not rest:
-                    yield folder / entry.name
-                if (deep or rest) and _is_folder(entry):
+            hidden = entry.name.startswith(".") and not name.startswith(".")
+            if hidden or not fnmatch(entry.name, name):
+                continue
+            if not rest:
+                yield folder / entry.name
+            with suppress(OSError):
+                if (deep or rest) and entry.is_dir():
                     todo.append((folder / entry.name, [name, *rest] if deep else rest))
-
-
-def _fits(name: str, pattern: str) -> bool:
-    hidden = name.startswith(".") and not pattern.startswith(".")
-    return fnmatch(name, pattern) and not hidden
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False

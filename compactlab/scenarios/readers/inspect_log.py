@@ -148,7 +148,10 @@ class _Sample:
         if event.get("pending") or (not choices and usage is None):
             return None
         refs = event.get("input_refs")
-        prompt = self._referred(refs) if isinstance(refs, list) else list_of(event.get("input"))
+        prompt = list_of(told)
+        if isinstance(refs, list):  # to the pool that all events share
+            ranges = msgspec.convert(refs, list[tuple[int, int]])
+            prompt = [each for begin, end in ranges for each in self._pool[max(0, begin) : end]]
         model, config = (
             str(output.get("model") or event.get("model") or ""),
             dict_of(event.get("config")),
@@ -164,25 +167,19 @@ class _Sample:
         tools = declared(self._resolved(event.get("tools")))
         return Request(start, end, "", call, said, answered, tools)
 
-    def _referred(self, refs: list[Any]) -> list[Any]:
-        ranges = msgspec.convert(refs, list[tuple[int, int]])
-        return [each for begin, end in ranges for each in self._pool[max(0, begin) : end]]
-
     def _of(self, message: Any) -> list[Said]:
         """Decode a message; messages of the pool are decoded once."""
         key = id(message)
         if key not in self._said:
             told: list[Said] = []
             with self._lines.at(0, message):
-                told = self._read(self._resolved(message))
+                whole = self._resolved(message)
+                plain = _plain(whole, self._lines)
+                told = said_of(plain, whole, self._known, self._lines, _READ)
             if not self._pool:
                 return told
             self._said[key] = told
         return self._said[key]
-
-    def _read(self, message: dict[str, Any]) -> list[Said]:
-        plain = _plain(message, self._lines)
-        return said_of(plain, message, self._known, self._lines, _READ)
 
     def _resolved(self, value: Any, depth: int = _DEEPEST) -> Any:
         """Insert the texts that the log stores separately into a value."""

@@ -216,7 +216,9 @@ class _Wire:
         if record.thinking_effort is not None:
             self._effort = str(record.thinking_effort)
         if record.type in ("config.update", "profile.bind"):
-            self._prompt(record.system_prompt or "")
+            if (text := record.system_prompt) and not self.script.events:
+                tools = [part for part in self.script.system if part.name == "tools"]
+                self.script.system[:] = [verbatim(SYSTEM, "text", text), *tools]
         elif record.type == "llm.tools_snapshot" and not self._snapshot:
             self._snapshot = True
             self.script.system.append(verbatim(SYSTEM, "text", compact(record.tools), name="tools"))
@@ -258,13 +260,6 @@ class _Wire:
             for draft in drafts:
                 if draft.role == "assistant":
                     draft.call = Call(self._model, thinking=self._effort)
-
-    def _prompt(self, text: str) -> None:
-        """Take a system prompt: the last one before the first message."""
-        if not text or self.script.events:
-            return
-        tools = [part for part in self.script.system if part.name == "tools"]
-        self.script.system[:] = [verbatim(SYSTEM, "text", text), *tools]
 
     def _message(self, message: _Message | None, time: float) -> Draft:
         if message is None:

@@ -32,17 +32,13 @@ def _conversation(lines: jsonl.Lines, value: Any, number: int) -> Conversation:
         raise InputError("a trajectory of mini-swe-agent has messages")
     lines.pass_over_fields(value, _TRAJECTORY, "a trajectory")
     script = Script()
-    model = _model(value)
+    config = dict_of(dict_of(value.get("info")).get("config"))
+    model = str(dict_of(config.get("model")).get("model_name") or "")
     for message in value["messages"]:
         with lines.at(0, message):
             _take(script, message, model, lines)
     id = lines.path.name.removesuffix(".json").removesuffix(".traj")
     return script.conversation(numbered(id, number), NAME, lines.path)
-
-
-def _model(trajectory: dict[str, Any]) -> str:
-    config = dict_of(dict_of(trajectory.get("info")).get("config"))
-    return str(dict_of(config.get("model")).get("model_name") or "")
 
 
 def _take(script: Script, message: Any, model: str, lines: jsonl.Lines) -> None:

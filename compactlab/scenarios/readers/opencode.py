@@ -191,13 +191,6 @@ def read(lines: jsonl.Lines) -> Iterator[Conversation]:
 
 
 def _kept(store: Store, lines: jsonl.Lines, id: str, newer: bool) -> Conversation | None:
-    script = _read_session(store, id, lines, newer=newer).script
-    if script.last is None:
-        return None
-    return script.conversation(f"{lines.path.stem}/{id}", NAME, lines.path)
-
-
-def _read_session(store: Store, id: str, lines: jsonl.Lines, *, newer: bool) -> _Reading:
     session = msgspec.convert(store.session(id, newer=newer), _Session, strict=False)
     reading = _Reading(session, lines)
     for number, (type, key, raw) in enumerate(store.messages(id, newer=newer), 1):
@@ -219,7 +212,9 @@ def _read_session(store: Store, id: str, lines: jsonl.Lines, *, newer: bool) -> 
         forked = session.fork if isinstance(session.fork, str) else ""
         reading.script.parent = forked or store.origin(reading.first, session.created)
     reading.finish()
-    return reading
+    if reading.script.last is None:
+        return None
+    return reading.script.conversation(f"{lines.path.stem}/{id}", NAME, lines.path)
 
 
 def _exported(value: Record, lines: jsonl.Lines) -> Iterator[Told]:

@@ -294,7 +294,10 @@ class _Reading:
         """Take an event; return whether it is input or output of a model."""
         kind, time = event["kind"], time_of(event.get("timestamp"))
         if kind == "ConversationStateUpdateEvent":
-            self._stats(event)
+            value = dict_of(event.get("value"))
+            stats = dict_of(value.get("stats")) or value
+            for metrics in dict_of(stats.get("usage_to_metrics")).values():
+                self._bill.take(metrics)
         elif kind == "SystemPromptEvent":
             self._system(dict_of(event.get("system_prompt")).get("text"), event.get("tools"))
             self._system(dict_of(event.get("dynamic_context")).get("text"), None)
@@ -310,12 +313,6 @@ class _Reading:
             self._lines.pass_over(f"event {kind!r}", event)
             return False
         return kind not in _UNSENT_KINDS and kind != "ConversationStateUpdateEvent"
-
-    def _stats(self, event: dict[str, Any]) -> None:
-        value = dict_of(event.get("value"))
-        stats = dict_of(value.get("stats")) or value
-        for metrics in dict_of(stats.get("usage_to_metrics")).values():
-            self._bill.take(metrics)
 
     def _message(self, event: dict[str, Any], time: float) -> None:
         told = dict_of(event.get("llm_message"))

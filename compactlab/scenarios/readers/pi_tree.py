@@ -115,15 +115,12 @@ def _copied(part: Part, original: Draft) -> Part:
     same = ((p.text, p.call_id, p.size) for p in alike)
     if (part.text, part.call_id, part.size) in same:
         return msgspec.structs.replace(part, sources=(Source(original.id),))
-    shortened = any(_piece(part.text, there.text) for there in alike)
+    half = part.text[: (len(part.text) + 1) // 2]  # of an excerpt, perhaps with a note at its end
+    shortened = part.text and any(
+        part.text in there.text or there.text.startswith(half) for there in alike
+    )
     kind: Literal["truncated", "stub"] = "truncated" if shortened else "stub"
     return msgspec.structs.replace(part, kind=kind, sources=(Source(original.id),))
-
-
-def _piece(text: str, whole: str) -> bool:
-    """Whether a text is an excerpt of another, perhaps with a note at its end."""
-    half = text[: (len(text) + 1) // 2]
-    return bool(text) and (text in whole or whole.startswith(half))
 
 
 # The system prompt and tools, as a log declares and changes them

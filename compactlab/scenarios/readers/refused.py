@@ -86,10 +86,7 @@ def refusal(first: list[Any]) -> Refused | None:
     >>> refusal([{"step_index": 0, "source": "USER", "status": "DONE"}]).client
     'Antigravity'
     """
-    values = [each for value in first for each in (value, *_within(value))]
+    lists = [list(v.values()) if isinstance(v, dict) else [v] for v in first]
+    inner = [each for held in lists for one in held if isinstance(one, list) for each in one]
+    values = [*first, *inner]
     return next((one for one in REFUSED if any(fits(v, one.shape) for v in values)), None)
-
-
-def _within(value: Any) -> list[Any]:
-    lists = value.values() if isinstance(value, dict) else [value]
-    return [each for messages in lists if isinstance(messages, list) for each in messages]

@@ -236,7 +236,11 @@ def find(paths: Iterable[str | Path]) -> tuple[list[Path], int]:
             transcripts.setdefault(path.resolve(), path)
             continue
         for file in files_below(path):
-            if _leads_inside(file, path) and file.exists():
+            # A link to itself has no target; here it is not an error.
+            inside = file.is_symlink() and Path(os.path.realpath(file)).is_relative_to(
+                path.resolve()
+            )
+            if inside and file.exists():
                 continue  # the target of the link is read
             if database.is_companion(file):
                 continue  # it is read with its database
@@ -324,11 +328,6 @@ def strangers(paths: Iterable[str | Path]) -> list[str]:
                 if refused := refusal(_first(file)):
                     clients[refused.client] = None
     return list(clients)
-
-
-def _leads_inside(link: Path, folder: Path) -> bool:
-    # A link to itself has no target; here it is not an error.
-    return link.is_symlink() and Path(os.path.realpath(link)).is_relative_to(folder.resolve())
 
 
 def read_compacted(path: str | Path) -> list[Conversation]:
