@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -221,8 +220,9 @@ class _File:
         if edits:
             raise RefusedError(f"Claude Code edited the context: {whose} has {edits[0]!r}")
         new = fields.keys() - _KNOWN - self._labels
-        labels = (key for key in new if not any(unknown_fields({key: key}, ())))
-        self._labels.update(islice(labels, _MOST_LABELS - len(self._labels)))
+        for key in new:
+            if not any(unknown_fields({key: key}, ())) and len(self._labels) < _MOST_LABELS:
+                self._labels.add(key)
         said = {key: jsonl.decode(bytes(fields[key]), jsonl.ANY) for key in new - self._labels}
         self._lines.pass_over_fields(said, _KNOWN, whose)
 
