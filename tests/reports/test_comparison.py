@@ -236,12 +236,15 @@ def test_a_label_stands_for_its_spec(make, store):
     assert labels(only(store(make("turn_slice(turns=10)"), **manifest))) == ["turn_slice"]
 
 
-def test_few_metrics_that_were_named_are_columns_of_their_own(make, store):
+def test_metrics_that_were_named_are_columns_of_their_own(make, store):
     def keys(*named: str) -> set[str]:
-        known = dict.fromkeys(JUDGING, 0.0) | dict.fromkeys(named, 3.0)
+        known = dict.fromkeys(METRICS, 3.0)
         run = replace(make("keep_all()"), metrics=known)
-        return {each.key for each in columns(comparisons(store(run))[0])}
+        manifest = {"metrics": [*JUDGING, *named]} if named else {}
+        return {each.key for each in columns(comparisons(store(run, **manifest))[0])}
 
     usual = keys()
+    four = {"survival_5", "survival_64k", "survival_cliff", "deletion_leak"}
+    assert not four & usual
     assert keys("survival_cliff") - usual == {"survival_cliff"}
-    assert keys("survival_5", "survival_64k", "survival_cliff", "deletion_leak") == usual
+    assert keys(*four) - usual == four

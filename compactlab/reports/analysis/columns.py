@@ -80,7 +80,6 @@ COLUMNS = tuple(
         ("flushed_compactions", 14),
     )
 )  # fmt: skip
-_MOST_NAMED = 3
 # Recall and recovery, in a table of their own if there is space.
 MEMORY = tuple(
     column(key)
@@ -112,14 +111,11 @@ def columns(comparison: Comparison, choice: Sequence[FigureColumn] = COLUMNS) ->
 
 
 def _named(comparison: Comparison) -> list[FigureColumn]:
-    """Columns of other metrics, if only few were computed: those that ``run --metrics`` names."""
+    """Columns of other metrics, if not all were computed: those that ``run --metrics`` names."""
+    if len(comparison.measured) >= len(METRICS):
+        return []
     usual = {*JUDGING, *(each.key for each in COLUMNS)}
-    named = [
-        key
-        for key in METRICS
-        if key not in usual and any(row.figures[key] is not None for row in comparison.rows)
-    ]
-    return [column(key, 1) for key in named] if len(named) <= _MOST_NAMED else []
+    return [column(key, 1) for key in METRICS if key in comparison.measured and key not in usual]
 
 
 def recall_head(comparison: Comparison) -> str:

@@ -159,7 +159,7 @@ class Row:
 
     def mean(self, metric: str = "cost_usd") -> float:
         """The mean over conversations of a figure that is a sum over them."""
-        return self.value(metric) / (self.conversations or 1)
+        return self.of_one[metric] or 0.0
 
     @cached_property
     def of_one(self) -> Figures:
@@ -220,6 +220,7 @@ class Comparison:
     bounds: tuple[Row, ...] = ()  # not named by the user; not among the rows
     # Missing bounds, each with the reason.
     unknown: Mapping[str, str] = field(default_factory=dict)
+    measured: tuple[str, ...] = ()  # the metrics that were computed; those of ``run --metrics``
 
     @property
     def headline(self) -> str:
@@ -441,6 +442,7 @@ def compare(
             tuple(dict.fromkeys([*results.manifest.get("strategies", {}), *done])),
             tuple(_at(row, lag) for row in others),
             unknown,
+            tuple(results.manifest.get("metrics", METRICS)),
         )
     )
 
