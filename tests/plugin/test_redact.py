@@ -4,9 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab import api
 from compactlab.reports.gate.baseline import Baseline, written
+from tests.lines import lines_with
 from tests.plugin.conftest import session
 
 Agent = Callable[..., tuple[pytest.RunResult, str]]
@@ -69,7 +71,9 @@ def test_nothing_of_a_secret_is_said_if_it_is_told(way, secret, pytester):
     result, said = secret(tests, *(["--compaction-redact"] if way == "option" else []), "-l")
     result.assert_outcomes(failed=4, passed=1, errors=1)
     assert not [word for word in SAID if word in said]
-    assert "forgotten: 3 needs of 3, of 3 facts:" in said
+    assert lines_with(said, "forgotten:") == snapshot(
+        "E         forgotten: 3 needs of 3, of 3 facts:"
+    )
     assert "deploy: decision deploy target: eu-west-3, said in message 1 (u1)" in said
     mail, place = "[redacted Mail Address 1]", "decision deploy target: [redacted"
     assert f"t {mail}: {place} OpenAI Token 1], said in" in said
