@@ -1,5 +1,7 @@
 """`compactlab serve`: drop a transcript on a page, and see what it cost and when to compact."""
 
+from __future__ import annotations
+
 import json
 import os
 import signal

@@ -1,5 +1,7 @@
 """The page in a browser: it opens without a sound, and does what a reader asks of it."""
 
+from __future__ import annotations
+
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,5 +1,7 @@
 """The sliders of the page of a run and of a tuning, as a reader moves them."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING

@@ -1,5 +1,7 @@
 """What a reader of a page sees first: in one screen, legible, and light in colours and bytes."""
 
+from __future__ import annotations
+
 from pathlib import Path
 from typing import TYPE_CHECKING
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from compactlab.sim import cache
 from compactlab.sim.cache import Anthropic, Lookup
 from compactlab.sim.cache.causes import CAUSES, explain
-from compactlab.sim.cache.prompt import CLIENT_CONTEXT, Prompt
+from compactlab.sim.cache.prompt import Prompt
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import View
 from tests.sim.drawn import (
@@ -141,12 +141,6 @@ def test_an_entry_at_the_system_prompt_is_found_however_much_is_added():
     assert far == Lookup(500, 400, missed=(("lookback_miss", 600),))
 
 
-def test_nothing_is_stored_between_the_marks():
-    session = Session()
-    session.send(START.append(sized("a", 50), sized("b", 60)))
-    assert session.send(START.append(sized("a", 50))).read == 0
-
-
 @pytest.mark.parametrize(("ttl", "life"), [("5m", 300.0), ("1h", 3600.0)])
 def test_an_entry_is_alive_to_the_second_and_dead_after(ttl, life):
     for wait, read in [(life, 1000), (life + 0.001, 0)]:
@@ -161,28 +155,6 @@ def test_a_dead_entry_is_the_cause_and_is_written_anew():
     late = session.send(START, 301)
     assert late == Lookup(0, 1000, missed=(("ttl_expired", 1000),))
     assert session.send(START, 601).read == 1000
-
-
-def test_every_hit_gives_five_more_minutes():
-    session = Session()
-    for call in range(10):
-        read = session.send(START, call * 300.0).read
-        assert read == (1000 if call else 0)
-
-
-def test_a_hit_keeps_only_what_it_hits():
-    session, longer = Session(), START.append(sized("more", 10))
-    session.send(START)
-    session.send(longer, 200)  # hits START
-    session.send(longer, 400)  # hits itself
-    assert session.send(START, 501).read == 0
-
-
-def test_the_lifetime_is_that_of_the_request_that_wrote():
-    session = Session()
-    assert session.send(START, 0, "1h") == Lookup(0, 0, 1000)
-    assert session.send(START, 3000, "5m") == Lookup(1000)
-    assert session.send(START, 6000, "5m") == Lookup(1000)
 
 
 def test_both_lifetimes_in_one_session():
@@ -209,21 +181,6 @@ def test_a_short_prefix_is_not_stored_until_it_is_long_enough():
     assert session.send(enough.append(sized("c", 5))) == Lookup(1000, 5)
 
 
-def test_a_short_system_prompt_is_not_stored_though_the_whole_is():
-    session = Session(minimum=1000)
-    system = View((text("", size=999),))
-    assert session.send(system.append(sized("old", 10))).write_5m == 1009
-    assert session.send(system.append(sized("summary", 10))).read == 0
-
-
-def test_the_system_prompt_survives_a_compaction():
-    session = Session()
-    system = View((text("", size=400), text("", size=100)))
-    session.send(system.append(crowd("old", 10)))
-    after = system.append(sized("summary", 50))
-    assert session.send(after) == Lookup(500, 50)
-
-
 def test_a_beginning_survives_a_compaction_only_under_a_mark_of_its_own():
     """Without one it was stored when it was the end, and nobody has read it for minutes."""
     front = START.append(sized("front", 500))
@@ -239,25 +196,6 @@ def test_a_mark_of_its_own_is_dropped_where_four_are_set():
     agent = Session(marks=("tools", "system", "context", "last"))
     agent.send(START.append(sized("long", 900)), mark=1)
     assert agent.send(START.append(sized("short", 9))).read == 0
-
-
-def test_what_the_client_adds_behind_the_system_prompt_is_not_marked():
-    session = Session()
-    tools, context = text("", size=400), text("", size=30, name=CLIENT_CONTEXT)
-    system = View((tools, context))
-    session.send(system.append(sized("old", 10)))
-    assert session.send(system.append(sized("summary", 50))) == Lookup(400, 80)
-
-
-def test_without_that_mark_a_compaction_costs_the_system_prompt_too():
-    session = Session(marks=("last",))
-    system = View((text("", size=500),))
-    session.send(system.append(sized("old", 10)))
-    assert session.send(system.append(sized("summary", 50))) == Lookup(0, 550)
-
-
-def test_an_empty_prompt_costs_nothing():
-    assert Session().send(View()) == Lookup()
 
 
 def test_a_miss_behind_dead_system_blocks_names_the_rest_too():

@@ -1,5 +1,7 @@
 """Fields say what they may be, and nothing else is made of them."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from math import inf, nan
 from typing import TYPE_CHECKING, Annotated, Any, Literal
