@@ -232,11 +232,10 @@ def take(
     elif message.role == "user":
         _take_user(script, message, lines, meta)
     elif message.role == "assistant":
-        call = call or Call()
+        draft, call = script.draft("assistant", message.id), call or Call()
         usage = call.usage or of_provider(value.get("usage"))
         id, model = call.id or (message.id or "" if usage else ""), message.model or call.model
-        call = msgspec.structs.replace(call, model=model, usage=usage, id=id)
-        draft = script.draft("assistant", message.id, call=call)
+        draft.call = msgspec.structs.replace(call, model=model, usage=usage, id=id)
         _say(draft, message, lines)
         script.add(draft)
     else:

@@ -114,7 +114,12 @@ def is_task_history(value: Any) -> bool:
         return False
     told = [each for each in value if fits(each, {"role": str, "content": object})]
     stamped = any({"modelInfo", "ts"} & each.keys() for each in told)
-    return bool(told) and (stamped or text_of(told[0]).startswith(_TASK))
+    if not told or stamped:
+        return bool(told)
+    content = told[0]["content"]
+    blocks = content if isinstance(content, list) else [{"text": content}]
+    texts = (str(block.get("text")) for block in blocks if isinstance(block, dict))
+    return "\n".join(texts).startswith(_TASK)
 
 
 _LABELLED = (is_task, is_by_agents, is_session, is_mini, is_amp, is_cline_session, is_task_history)
