@@ -189,6 +189,12 @@ class FactQuery:
         return FactQuery(self.names, self.heads, (rest,), self.polarity) if rest else None
 
     @cached_property
+    def joined(self) -> list[str]:
+        """The values with digits that may be parted otherwise: telephone numbers, accounts."""
+        plain = [run_on(v) for v in self.values if v and all(_bare(token) for token in v)]
+        return [text for text in plain if len(text) > 7 and any(map(str.isdigit, text))]
+
+    @cached_property
     def subject(self) -> list[frozenset[object]]:
         """The words of its key, without those that any value has: "date", "number"."""
         words = [word for name in self.names for word in name]
@@ -287,6 +293,18 @@ def fact_query(names: tuple[str, ...], values: tuple[str, ...], polarity: str) -
     )
     return FactQuery(
         tuple(dict.fromkeys(keys)), tuple(heads), query, polarity, tuple(dict.fromkeys(looser))
+    )
+
+
+def run_on(said: Iterable[Token]) -> str:
+    """Return the letters and digits of tokens, without what parts them."""
+    return "".join(filter(str.isalnum, "".join(token.low for token in said)))
+
+
+def _bare(token: Token) -> bool:
+    """Whether a token has no unit and no decimals."""
+    return token.kind not in ("date", "time") and not (
+        token.kind == "number" and (token.form[0] or not token.raw.strip("+-").isdigit())
     )
 
 

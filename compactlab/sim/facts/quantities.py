@@ -291,7 +291,7 @@ def _clock(text: str) -> object | None:
 def _path(text: str) -> str:
     path = re.sub(r"^[a-z]+://", "", text.casefold())
     path = re.sub(r"(?:(?::\d+)+|::\w+)$", "", path)
-    return path.removeprefix("./").rstrip(".")
+    return path.removeprefix("./").removeprefix(".../").rstrip(".")
 
 
 # Longer strings are data. They are cut, because patterns are tried from each character.
@@ -537,8 +537,12 @@ def same(wanted: Token, said: Token) -> bool:  # noqa: PLR0911
             one is None or other is None or one == other
             for one, other in zip(mine, its, strict=False)
         )
+    if len(mine) != len(its) and mine[0] == its[0] == "time":
+        return _seconds(wanted) == _seconds(said)
     if not wanted.kind == said.kind == "number":
         return False
+    if mine[0] == "bytes" == its[0]:
+        return its[1] * mine[1] != 0 and mine[1] / its[1] in _BINARY
     if mine[0] == "" and its[0] == "percent":
         return bool(mine[1] < 1 and mine[1] * 100 == its[1])
     if mine[0] == "" or (its[0] == "degrees" and mine[0] in ("celsius", "fahrenheit")):
@@ -547,6 +551,17 @@ def same(wanted: Token, said: Token) -> bool:  # noqa: PLR0911
     if mine[0] == its[0] and re.match(r"\d{1,3}\.\d{3}(?!\d)", said.raw):
         return bool(mine[1] == its[1] * 1000)
     return False
+
+
+# A kilobyte has 1,000 or 1,024 bytes.
+_BINARY = {Fraction(1024, 1000) ** power for power in range(-4, 5)}
+
+
+def _seconds(token: Token) -> Fraction | None:
+    """Return a duration; a time of the day is one if it is written as such: "1h30"."""
+    if token.kind == "number":
+        return Fraction(token.form[1])
+    return Fraction(60 * (60 * token.form[1] + token.form[2])) if "h" in token.low else None
 
 
 # Dimensions between which values are comparable alternatives.

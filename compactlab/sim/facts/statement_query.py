@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections.abc import Collection, Container, Iterable, Iterator
 from functools import cached_property
+from itertools import accumulate
 
 from compactlab.sim.facts.fact_query import (
     Bag,
@@ -14,6 +16,7 @@ from compactlab.sim.facts.fact_query import (
     all_senses,
     among,
     content,
+    run_on,
     senses,
     vocabulary,
 )
@@ -184,9 +187,11 @@ class StatementQuery:
         return []
 
     def spots(
-        self, values: Iterable[tuple[Token, ...]], shared: Collection[str]
+        self, values: Iterable[tuple[Token, ...]], shared: Collection[str], joined: Iterable[str] = ()
     ) -> Iterator[tuple[int, int]]:
         """Return the token ranges of values."""
+        for value in filter(self.joined.__contains__, joined):
+            yield from self._run_on(value)
         for value in filter(self.tokens.may_say, values):
             for start in range(len(self.flat)):
                 end = self._matches(value, start, shared)
@@ -194,6 +199,20 @@ class StatementQuery:
                     yield start, end
             if len(value) == 1 and value[0].kind == "code":
                 yield from self._named_apart(str(value[0].form))
+
+    @cached_property
+    def joined(self) -> str:
+        """The letters and digits of the statement."""
+        return run_on(self.flat)
+
+    def _run_on(self, value: str) -> Iterator[tuple[int, int]]:
+        """Find a value whose letters and digits are parted otherwise: "+41 44 668", "+4144668"."""
+        ends = [0, *accumulate(len(run_on((token,))) for token in self.flat)]
+        at = self.joined.find(value)
+        if at in ends and at + len(value) in ends:
+            start, end = bisect_right(ends, at) - 1, bisect_left(ends, at + len(value))
+            if all(token.kind != "date" and "." not in token.raw for token in self.flat[start:end]):
+                yield start, end
 
     def _named_apart(self, path: str) -> Iterator[tuple[int, int]]:
         """Find a file's name where its folder is named apart: "main.py, in src/app"."""
@@ -246,7 +265,7 @@ class StatementQuery:
         loose: bool = False,
     ) -> str:
         """Return what is said about a fact whose key is in a segment."""
-        spots = list(self.spots(query.values, shared))
+        spots = list(self.spots(query.values, shared, query.joined))
         if not spots and query.polarity in ("must", "must_not"):
             spots = list(self._scattered(query.values, shared))
         kind = next((v[0] for v in query.values if len(v) == 1 and v[0].kind != "word"), None)
@@ -384,7 +403,7 @@ class StatementQuery:
             and segment.joint == ","
             and first in FINITE
             and not subject
-            and self.segments[home].joint in ("", "since", "because", "although")
+            and self.segments[home].joint in ("", ";", "since", "because", "although")
             and not any(s.joint == ";" for s in self.segments[home + 1 : place])
         )
 
@@ -437,7 +456,7 @@ class StatementQuery:
         """Whether a segment continues the topic of the previous one."""
         segment = self.segments[place]
         first = segment.first
-        if segment.strong and first not in (":", "=") and segment.joint != "but":
+        if segment.strong and first not in (":", "=") and "but" not in segment.joint.split():
             return first in PRONOUNS
         if first in (":", "=") or "then" in segment.joint or "afterwards" in segment.joint:
             return True

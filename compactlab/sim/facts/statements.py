@@ -213,6 +213,7 @@ def _begins(line: str) -> bool:
 # sentence, so that none ends between a key and its value.
 LONGEST = 120
 _SHORTENED = frozenset(WORDS["shortened"].split())
+_EMPTY = frozenset(WORDS["empty"].split())
 
 
 def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
@@ -223,7 +224,10 @@ def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
         spaced = last or said[index + 1].start > token.end or said[index + 1].raw in "\"')]*"
         ends = token.kind == "mark" and token.raw in ".!?…。" and (spaced or token.raw == "。")
         if ends and token.raw == "." and index:
-            ends = said[index - 1].low not in _SHORTENED and (last or not _numbers(said, index))
+            front = said[index - 1]
+            initial = len(front.raw) == 1 and front.raw.isupper() and not last
+            initial = initial and said[index + 1].kind == "name" and said[index + 1].low not in _EMPTY
+            ends = not (initial or front.low in _SHORTENED) and (last or not _numbers(said, index))
         if ends and token.raw in "…" and not last:
             ends = said[index + 1].raw[:1].isupper()
         length = index - start
@@ -257,7 +261,7 @@ def segments(said: Tokens) -> tuple[Segment, ...]:
     joint, strong, depth = "", False, 0
     for index, token in enumerate(said):
         word = token.low
-        cut = word in _STRONG or word in _WEAK
+        cut = (word in _STRONG or word in _WEAK) and not (token.tied or token.ties)
         if token.raw == "-" and token.start and index:
             cut = said[index - 1].end < token.start
         if (
