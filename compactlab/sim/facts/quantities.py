@@ -294,6 +294,7 @@ def _path(text: str) -> str:
     return path.removeprefix("./").removeprefix(".../").rstrip(".")
 
 
+_PORT = re.compile(r"[\w.-]*[a-z][\w-]*:\d{2,5}", re.IGNORECASE)
 # Longer strings are data. They are cut, because patterns are tried from each character.
 _LONG = re.compile(r"[\w.@#$+:/~=%*'\u2019-]{200}")
 _ESCAPED = re.compile(r"\\[nrt\"]")
@@ -321,7 +322,12 @@ def tokens(text: str) -> tuple[Token, ...]:
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
-        if kind != "blank":
+        port = match[0].rfind(":") if kind == "code" and _PORT.fullmatch(match[0]) else -1
+        if port > 0:  # "db.internal:5432"
+            colon = match.start() + port
+            found.append(_token("code", match[0][:port], match.start(), colon, text))
+            found.append(_token("amount", match[0][port + 1 :], colon + 1, match.end(), text))
+        elif kind != "blank":
             found.append(_token(str(kind), match[0], match.start(), match.end(), text))
     return tuple(_phrased(_measured(found)))
 
@@ -434,10 +440,48 @@ def _measured(found: list[Token]) -> list[Token]:
             raw = f"{token.raw} {share.raw}"
             token = Token("number", ("percent", amount), raw, token.start, share.end, amount)
             index += 1
+        if half := _halved(found, index - 1):
+            token, index = half
         if token.kind == "number":
             token, index = _grown(token, found, index)
+            joined = len(done) > 1 and done[-1].low == "and" and token.form[0] == "time"
+            if done and (whole := _added(done[-1 - joined], token)):
+                done[-1 - joined :] = [whole]
+                continue
         done.append(token)
     return done
+
+
+def _halved(found: list[Token], place: int) -> tuple[Token, int] | None:
+    """Return a number with a half, and the index after it: "half an hour", "two and a half"."""
+    token = found[place]
+    lows = [each.low for each in found[place : place + 5]]
+    if token.kind == "number" and not token.form[0] and lows[1:4] == ["and", "a", "half"]:
+        amount = token.form[1] + Fraction(1, 2)
+        return token._replace(form=("", amount), number=amount), place + 4
+    if lows[0] not in ("a", "an", "one", "half") or len(lows) < 3:
+        return None
+    half = lows[0] == "half" and lows[1] in ("a", "an") and lows[2] in _UNITS
+    more = lows[1] in _UNITS and lows[2:] == ["and", "a", "half"]
+    if not (half or more):
+        return None
+    unit, amount = (2, Fraction(1, 2)) if half else (1, Fraction(3, 2))
+    dimension, factor = _UNITS[lows[unit]]
+    raw = " ".join(lows[: 3 if half else 5])
+    whole = Token("number", (dimension, amount * factor), raw, token.start, token.end, amount)
+    return whole, place + (3 if half else 5)
+
+
+def _added(large: Token, small: Token) -> Token | None:
+    """Return a quantity in two units: "4 min 45 s"."""
+    if large.kind != "number" or large.form[0] != small.form[0] or not large.form[0]:
+        return None
+    if not (large.number and small.number and 0 < small.form[1] < large.form[1] / large.number):
+        return None
+    amount = large.form[1] + small.form[1]
+    number = amount / (small.form[1] / small.number)
+    raw = f"{large.raw} {small.raw}"
+    return large._replace(form=(large.form[0], amount), raw=raw, end=small.end, number=number)
 
 
 Amount = tuple[str, Fraction]

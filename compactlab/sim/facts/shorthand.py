@@ -13,7 +13,7 @@ from compactlab.sim.facts.occurrences import normal
 from compactlab.sim.facts.patterns import DOUBT, FORMER, INSTEAD, VOID, plainly
 from compactlab.sim.facts.quantities import root
 
-_NAME = re.compile(r"(?P<stem>[^\W\d_]\w*(?:-\w+)*)-(?P<number>\d+)")
+_NAME = re.compile(r"(?P<stem>[^\W\d_]\w*(?:-\w+)*)[- ](?P<number>\d+)")
 _WORD = re.compile(r"[^\W\d_]+")
 _HEADING = re.compile(r"\s*(?:#+\s|\*\*[^*]+\*\*:?\s*\Z|(?!\W*\d)(?=.*[A-Z])[^a-z=>:]{4,}:?\s*\Z)")
 _BARE = re.compile(r"(?<![\w.-])\d+(?![\w-])")
@@ -42,7 +42,7 @@ def numbered(text: str, key: str, value: str) -> bool:
     True
     """
     name = _NAME.fullmatch(key)
-    if name is None or value not in text:
+    if name is None or value.casefold() not in text.casefold():
         return False
     number, wanted = name["number"], normal(value)
     words = {root(word) for word in _WORD.findall(name["stem"])}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import groupby
 
 from compactlab.sim.facts.patterns import NO, PRONOUNS, YES
 from compactlab.sim.facts.quantities import WORDS, Token, cleaned, tokens
@@ -44,6 +45,8 @@ class Statement:
 
 
 _STRUCK = re.compile(r"~~([^~\n]+)~~")
+_DIFF = re.compile(r"^```diff$.*?^```", re.M | re.S)
+_GONE = re.compile(r"^-(?!--)\s*(.*\S)", re.M)
 _HEADING = re.compile(r"\s*#+\s+(.*)|\s*\*\*([^*]+)\*\*:?\s*\Z")
 _ITEM = re.compile(r"(\s*)(?:[-*\u2022+]|\d{1,2}[.)])\s+(.*)")
 _TICK = re.compile(r"\[([ xX])\]\s+(.*)")
@@ -53,9 +56,12 @@ _ANY = re.compile(r"[^\s_]")  # part of a token
 _BLANKS = re.compile(r"(?<=\S)\s+")
 _LEADER = re.compile(r" \.{2,} (?=\S)| ?\.{5,} ?(?=\S)")  # "rent ..... 900 EUR"
 _ENDS = re.compile(r"[.!?:;|)\]\"]\s*\Z")
+_VALUES = re.compile(r"\w[^,|:;]{0,30}(?:,[^,|:;.]{0,30}|,[^,|:;]{1,30}){2,}\Z")  # between commas
 _OPEN = re.compile(r"(?:[:=,(]|->|\b(?:is|are|to|of|the|a|in|on|at|for|and|or|with))\s*\Z", re.I)
 
 
+_QUOTE = re.compile(r"(?<!\d)[\"\u201c\u201d\u201e]")
+_CUT_ROW = re.compile(r"^(\s*\|.*[^|\s])\s*\n(?=[^|\n]*\|\s*$)", re.M)
 NARROWEST = 28  # characters of the longest line of a text that may have been wrapped
 
 
@@ -112,14 +118,23 @@ class Passage:
         heads = [*map(tokens, self.above), *[()] * len(cells)]
         for index, cell in enumerate(cells):
             if index and cell:
-                above = heads[0] + cells[0] + heads[index]
+                others = [n for n in range(1, len(cells)) if n != index and not _typed(cells[n])]
+                named = (token for n in others for token in heads[n] + cells[n])
+                above = heads[0] + cells[0] + tuple(named) + heads[index]
                 yield Statement((Segment(cell),), above, row=True)
                 if cells[0]:
                     yield Statement((Segment(cells[0]),), cell + heads[0], row=True)
 
 
+def _typed(cell: Tokens) -> bool:
+    """Whether a cell has a value that is no name of its row."""
+    return any(token.typed for token in cell)
+
+
 def passages(text: str) -> list[Passage]:
     """Split a text into passages that have a statement."""
+    text = _DIFF.sub(lambda block: _GONE.sub(r"~~\1~~", block[0]), text)
+    text = _CUT_ROW.sub(r"\1 ", "\n".join(_tabled(text.split("\n"))))
     text = _STRUCK.sub(r"(formerly \1),", unwrapped(text))
     every = _Layout(_LEADER.sub(": ", text)).passages()
     return [passage for passage in every if passage.tells]
@@ -137,12 +152,13 @@ class _Layout:
     def passages(self) -> Iterator[Passage]:
         lines = self.text.split("\n")
         paragraph: list[str] = []
+        quoted = False
         for index, line in enumerate(lines):
             behind = lines[index + 1] if index + 1 < len(lines) else ""
             special = _ROW.match(line) or _ITEM.match(line) or _HEADING.match(line)
             if special or not line.strip():
                 yield from self._paragraph(paragraph)
-                paragraph = []
+                paragraph, quoted = [], False
             if not line.strip():
                 self.above, self.head = [], ()
             elif _ROW.match(line) and line.count("|") > 1:
@@ -157,12 +173,14 @@ class _Layout:
             else:
                 if (
                     paragraph
+                    and not quoted
                     and (_ENDS.search(paragraph[-1]) or _begins(line))
                     and not (_OPEN.search(paragraph[-1]))
                 ):
                     yield from self._paragraph(paragraph)
                     paragraph = []
                 paragraph.append(line)
+                quoted ^= len(_QUOTE.findall(line)) % 2 == 1
                 if len(line.split()) <= 8 and not line.rstrip().endswith((".", "!", "?")):
                     nearest = next((each for each in lines[index + 1 :] if each.strip()), "")
                     records = _records(lines, index)
@@ -193,6 +211,16 @@ class _Layout:
             self.head = tuple(_cells(line))
         else:
             yield Passage(line, self.head, row=True)
+
+
+def _tabled(lines: list[str]) -> Iterator[str]:
+    """Write lines of values between commas, under a line of names, as rows of a table."""
+    for commas, group in groupby(lines, lambda line: _VALUES.match(line) and line.count(",")):
+        rows = list(group)
+        if commas and len(rows) > 2 and not any(map(str.isdigit, rows[0])):
+            rows = [f"| {line.replace(',', ' | ')} |" for line in rows]
+            rows.insert(1, "|---|")
+        yield from rows
 
 
 def _cells(line: str) -> list[str]:
