@@ -56,7 +56,7 @@ _ANY = re.compile(r"[^\s_]")  # part of a token
 _BLANKS = re.compile(r"(?<=\S)\s+")
 _LEADER = re.compile(r" \.{2,} (?=\S)| ?\.{5,} ?(?=\S)")  # "rent ..... 900 EUR"
 _ENDS = re.compile(r"[.!?:;|)\]\"]\s*\Z")
-_VALUES = re.compile(r"\w[^,|:;]{0,30}(?:,[^,|:;.]{0,30}|,[^,|:;]{1,30}){2,}\Z")  # between commas
+_VALUES = re.compile(r"\w[^,|:;]{0,30}(?:,[^,|:;]{0,30}){2,}\Z")  # between commas
 _OPEN = re.compile(r"(?:[:=,(]|->|\b(?:is|are|to|of|the|a|in|on|at|for|and|or|with))\s*\Z", re.I)
 
 
