@@ -9,24 +9,35 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from compactlab.sim.facts.fact_query import FactQuery, vocabulary
+from compactlab.sim.facts.fact_query import FactQuery, senses, vocabulary
 from compactlab.sim.facts.patterns import CHOICE, DENIALS, DOUBT, IF, VOID
-from compactlab.sim.facts.quantities import Token, rival
+from compactlab.sim.facts.quantities import Token, rival, root
 from compactlab.sim.facts.statement_query import StatementQuery
 
 
-def suggests(line: StatementQuery, query: FactQuery, shared: Collection[str]) -> bool:
-    """Whether a statement has a value, plainly stated, and signs of its key."""
+def suggests(
+    line: StatementQuery, query: FactQuery, shared: Collection[str], there: frozenset[object]
+) -> bool:
+    """Whether a statement has a value, plainly stated, and signs of its key.
+
+    ``there`` are the senses of all words of the text. Where a word of the key stands in another
+    statement, the text speaks of the key there, and not beside the value.
+    """
+    joints = (root(word) for segment in line.segments for word in segment.joint.split())
+    here = line.every.union(*map(senses, joints))
+    named = any(not here.isdisjoint(word) for word in query.subject)
+    if not named and any(not there.isdisjoint(word) for word in query.subject):
+        return False
     doubts = (DOUBT, CHOICE, VOID) if query.conditional else (DOUBT, CHOICE, VOID, IF)
     if line.asks or line.statement.row or any(p.search(line.text) for p in doubts):
         return False
     forms = {token.form for token in line.flat if not token.low.endswith("ed")}
     if any(not known.isdisjoint(forms) for known in (query.opposites, *query.heads)):
         return False  # it is of another thing; the key's noun is there, with another modifier
-    return any(_fits(line, start, end, query) for start, end in line.spots(query.values, shared))
+    return any(_fits(line, start, end, query, named) for start, end in line.spots(query.values, shared))
 
 
-def _fits(line: StatementQuery, start: int, end: int, query: FactQuery) -> bool:
+def _fits(line: StatementQuery, start: int, end: int, query: FactQuery, named: bool) -> bool:
     said, value = line.flat[start:end], line.flat[start]
     others = line.flat[:start] + line.flat[end:]
     around = [
@@ -44,7 +55,6 @@ def _fits(line: StatementQuery, start: int, end: int, query: FactQuery) -> bool:
         return False
     if not query.topics.isdisjoint(_topics([*line.statement.context, *others])):
         return True
-    named = any(not line.every.isdisjoint(word) for word in query.subject)
     foreign = _foreign(set(line.text.split()) - {token.low for token in said})
     common = len(said) == 1 and (value.kind == "word" or value.form[:1] == ("",))
     return (named or foreign) and not common

@@ -208,7 +208,8 @@ class Wording:
                 return nameless
         if found == SILENT and query.polarity == "is" and not query.truth:
             near = self._reading.near(((),), query.values)
-            if any(suggests(line, query, self._shared) for line in near):
+            there = self._reading.there
+            if any(suggests(line, query, self._shared, there) for line in near):
                 return Spoken(key=True, stated=True, intact=True)
         return found
 
