@@ -190,7 +190,7 @@ ALLOWS = re.compile(
 WEAKENS = re.compile(
     r"\b(?:unless|except\w*|preferabl\w+|where possible|if possible|when possible|try to|tries to"
     r"|ideally|better not|better|rather not|normally|usually|mostly|generally|as a rule"
-    r"|in principle|sparingly|in small|small doses|more than|VALUE (?:\S+ ){0,3}without|until"
+    r"|in principle|sparingly|in small|small doses|more than|VALUE (?:\S+ ){0,3}without"
     r"|during|on weekdays|for now|discouraged|reluctan\w*|as far as|if at all"
     r"|not recommended|only (?:if|when|after)|too (?:often|much)|should avoid|recommended"
     r"|not ideal|not advisable|nicer|nicest|prefer|frowned|where needed|think twice|carefully"

@@ -111,7 +111,7 @@ class StatementQuery:
         self, query: FactQuery, names: Names, shared: Collection[str], *, bare: bool = False
     ) -> str | None:
         """Return the statement's verdict on the fact; None if it does not name it."""
-        if bare and not query.opposites.isdisjoint(self.every):
+        if (bare or names == ((),)) and not query.opposites.isdisjoint(self.every):
             return None  # "the outbound train", for the return train
         for name in names:
             homes = self.homes(name) if name else self._anywhere(query)

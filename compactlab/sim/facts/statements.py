@@ -57,6 +57,7 @@ _BLANKS = re.compile(r"(?<=\S)\s+")
 _LEADER = re.compile(r" \.{2,} (?=\S)| ?\.{5,} ?(?=\S)")  # "rent ..... 900 EUR"
 _ENDS = re.compile(r"[.!?:;|)\]\"]\s*\Z")
 _VALUES = re.compile(r"\w[^,|:;]{0,30}(?:,[^,|:;]{0,30}){2,}\Z")  # between commas
+_LABEL = re.compile(r"\s*[A-Z]\w*:\s")  # a record a line
 _OPEN = re.compile(r"(?:[:=,(]|->|\b(?:is|are|to|of|the|a|in|on|at|for|and|or|with))\s*\Z", re.I)
 
 
@@ -79,6 +80,7 @@ def unwrapped(text: str) -> str:
     done: list[str] = []
     for index, line in enumerate(lines):
         cut = index and plain[index - 1] and line and not (_set_apart(line) or _ITEM.match(line))
+        cut = cut and not (_LABEL.match(line) and _LABEL.match(lines[index - 1]))
         if cut and len(lines[index - 1]) + len(line.split()[0]) >= width >= NARROWEST:
             done[-1] += f" {line.strip()}"
         else:

@@ -183,7 +183,7 @@ class Wording:
         if not self._reading.raw:
             return SILENT
         query = fact_query(names, values, fact.polarity)
-        found = SILENT
+        found, elsewhere = SILENT, False
         if self._has(query.names) or not names:
             found = self._judged(query, query.names or ((),))
         heads = tuple((head,) for head in query.heads)
@@ -191,6 +191,7 @@ class Wording:
             # The last word of a key is ambiguous, unless the value is with it.
             by_head = self._judged(query, heads, bare=True)
             found = by_head if by_head.stated else SILENT
+            elsewhere = by_head.key and not by_head.stated
         if found.intact or (found.wrong and query.polarity != "must_not"):
             return found
         if query.polarity in ("is", "asks") and query.names:
@@ -202,7 +203,7 @@ class Wording:
             return by_object
         if found.key and query.polarity != "must_not":
             return found
-        if query.polarity == "must_not" or (query.telling and query.polarity == "is"):
+        if query.polarity == "must_not" or (query.telling and query.polarity == "is" and not elsewhere):
             nameless = self._judged(query, ((),), ban=query.polarity != "is")
             if nameless.intact or (nameless.wrong and not found.wrong):
                 return nameless
