@@ -132,6 +132,12 @@ PLAINLY = [
          r"|at no time) (?:may|can|shall|should|must|is allowed to)\b", "forbidden"),
         (r"\b(?:may|can|shall|must|should) (?:never|not|no longer|nobody|under no circumstances)\b",
          "forbidden"),
+        (r"\b(?:neither|nor|nobody|no one|none|nothing|no) ((?:(?!;|:)\S+ ){1,5}?)"
+         r"(?:may|can|shall|must|should)\b", r"\1 forbidden"),
+        (r"\bno exceptions?\b|\bwithout (?:an )?exceptions?\b", "always"),
+        (r"\b(?:none|nobody|no one|nothing|no) other than\b|\bnothing (?:but|else than)\b", "only"),
+        (r"\bno (?:\w+ )?(?:rule|ban|law|policy|reason|prohibition|restriction|embargo)s? "
+         r"(?:\w+ )?(?:against|on|that|forbids|to)\b", "allowed to"),
     )
 ]  # fmt: skip
 
@@ -181,8 +187,8 @@ ALLOWS = re.compile(
     r"|free|safe|allowed|permitted|welcome|possible) (?:again |now )?(?:to|for)\b|(?:is|are|was"
     r"|were|now|again) (?:again |now )*(?:fine|okay|ok|allowed|permitted|possible)|lifted|ended"
     r"|ends|expired|was dropped|withdrawn|revoked|no need to|doesn't need to|don't (?:need"
-    r"|have) to|does not need to|may (?!not)|can (?!not|be no)|feel free|go ahead|darf (?!nicht)"
-    r"|dürfen (?!nicht)|nothing against|no objections?|no harm in|not mind|withdr[ae]w\w*|(?:dropp"
+    r"|have) to|does not need to|may (?!not)|can (?!not|be no)|feel free|go ahead|darf (?!(?:\S+ ){0,4}(?:nicht|nie|kein))"
+    r"|dürfen (?!(?:\S+ ){0,4}(?:nicht|nie|kein))|nothing against|no objections?|no harm in|not mind|withdr[ae]w\w*|(?:dropp"
     r"|lift|end|remov|scrapp|rescind|relax|abolish)(?:s|ed|ing) (?:the |our |this |that "
     r"|its )?(?:\S+ ){0,3}?(?:ban|rule|restriction|prohibition|embargo|freeze)|ban (?:is"
     r"|was) (?:gone|over)|doesn't matter|does not matter|not hesitate|optional|needn't)"
@@ -193,7 +199,7 @@ WEAKENS = re.compile(
     r"|in principle|sparingly|in small|small doses|more than|VALUE (?:\S+ ){0,3}without"
     r"|during|on weekdays|for now|discouraged|reluctan\w*|as far as|if at all"
     r"|not recommended|only (?:if|when|after)|too (?:often|much)|should avoid|recommended"
-    r"|not ideal|not advisable|nicer|nicest|prefer|frowned|where needed|think twice|carefully"
+    r"|not ideal|not advisable|nicer|nicest|prefers?|frowned|where needed|think twice|carefully"
     r"|with care|if you can|temporarily)\b"
 )
 
@@ -285,7 +291,7 @@ NO = frozenset(["no", "nein", "non", "never", "nope"])
 
 # A verb and its object; a name directly followed by a value is a setting.
 IMPERATIVE = re.compile(
-    r"(?:\W+|and |then |first |please |always |also )*KEY (?![:=]|is\b|are\b|was\b|VALUE)"
+    r"(?:(?:\S+ )+: )?(?:\W+|and |then |first |please |always |also )*KEY (?![:=]|is\b|are\b|was\b|VALUE)"
 )
 EXCUSES = re.compile(
     r"\b(?:optional|no need|needn't|(?:don't|doesn't|does not|do not|didn't) (?:need|have) to"
