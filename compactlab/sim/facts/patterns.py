@@ -40,6 +40,10 @@ DENIALS = [
     # A preposition denies what it stands before, not the clause behind.
     _pattern(rf"\b(?!instead|rather|in |with|other|except|against|away|out|statt){NOT}{UNLESS_MORE}"
              r" GAP{0,3}KEY GAP{0,6}VALUE"),
+    # Nobody: the whole clause behind is denied.
+    _pattern(r"\b(?:nobody|no one|none of|no(?! (?:later|more|longer))|niemand|personne|nadie|nessuno|ninguém) "
+             r"GAP{0,9}(?:KEY GAP{0,6})?VALUE"),
+    _pattern(r"\b(?:taken|pulled|moved|removed) (?:off|from|away from) GAP{0,2}VALUE"),
     _pattern(rf"\b{FORMER} GAP{{0,3}}VALUE"),
     _pattern(r"\b(?:old|ex) VALUE"),
     _pattern(r"\( (?:was|were|before|ex|old|from) GAP{0,2}VALUE"),
@@ -208,6 +212,7 @@ PRONOUNS = frozenset([
     "it", "they", "this", "that", "these", "he", "she", "there", "who", "which", "its", "their",
     "his", "her", "whose",
 ])  # fmt: skip
+POSSESSIVE = frozenset(["their", "his", "her", "whose"])  # they begin another subject
 LINKS = frozenset([
     "is", "was", "are", "were", "be", "been", "goes", "go", "runs", "run", "lives", "asks",
     "uses", "set", "starts", "start", "to", "at", "on", "in", "from", "for", "by", "with",
@@ -306,11 +311,12 @@ def ruled(text: str, core: str, polarity: str) -> str:
     if polarity == "must":
         if IF.search(text) or DOUBT.search(text) or EXCUSES.search(text):
             return "denied"
-        if re.search(rf"\b{NOT}{UNLESS_MORE} ", core) and not DEMANDS.search(core):
+        front = core[: max(core.rfind("KEY"), core.rfind("VALUE"))]  # behind it: "A, not B"
+        if re.search(rf"\b{NOT}{UNLESS_MORE} ", front) and not DEMANDS.search(core):
             return "denied"
         return "held" if DEMANDS.search(core) or IMPERATIVE.match(core) else "plain"
     if FORBIDS.search(core):
-        if ALLOWS.search(text) or WEAKENS.search(text) or IF.search(text):
+        if any(each.search(text) for each in (ALLOWS, WEAKENS, IF, DOUBT)):
             return "denied"
         return "held"
     return "denied"

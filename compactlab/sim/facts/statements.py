@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import groupby
 
-from compactlab.sim.facts.patterns import NO, PRONOUNS, YES
+from compactlab.sim.facts.patterns import NO, POSSESSIVE, PRONOUNS, YES
 from compactlab.sim.facts.quantities import WORDS, Token, cleaned, tokens
 
 Tokens = tuple[Token, ...]
@@ -336,4 +336,4 @@ def answers(statement: Statement) -> bool:
 def goes_on(statement: Statement) -> bool:
     """Whether the subject of a sentence is in the previous one."""
     first = statement.segments[0].first if statement.segments else ""
-    return first in PRONOUNS or first in ("also", "not")
+    return first in PRONOUNS - POSSESSIVE or first in ("also", "not")
