@@ -280,7 +280,7 @@ _STRONG = frozenset({";", "but", "while", "whereas", "aber", "mais", "pero", "ma
 _WEAK = frozenset({
     ",", "、", "\uff0c", "(", ")", "[", "]", "\u2013", "—", "and", "or", "then", "und", "et", "y",
     "e", "if", "unless", "because", "whenever", "when", "since", "although", "though", "which",
-    "who", "otherwise", "wenn", "falls", "si", "se", "plus",
+    "who", "otherwise", "wenn", "falls", "plus",
 })  # fmt: skip
 
 
