@@ -4,8 +4,16 @@ from __future__ import annotations
 
 import re
 
+from compactlab.sim.facts.quantities import WORDS
+
 # Patterns of denial, doubt and order. KEY, VALUE and RIVAL (another value of the same sort) are
 # placeholders for the items of a fact.
+
+
+def _words(name: str) -> str:
+    """Return the alternatives of a list of words.toml, for a pattern."""
+    words = re.split(r"\s*[|\n]\s*" if "|" in WORDS[name] else r"\s+", WORDS[name].strip())
+    return "|".join(re.escape(word).replace(r"\*", r"\w*") for word in words)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -15,7 +23,8 @@ def _pattern(text: str) -> re.Pattern[str]:
 NOT = (
     r"(?:not|never|no longer|no more|isn't|aren't|wasn't|weren't|won't|don't|doesn't|didn't|cannot"
     r"|can't|mustn't|shouldn't|hasn't|haven't|hadn't|without|instead of|rather than|in place of"
-    r"|in lieu of|den(?:y|ies|ied)|disput\w*|refus\w*|wouldn't|neither|nor|ruled out|ruling out"
+    r"|in lieu of|anstatt|keinesfalls|keineswegs|weder|au lieu de|plutôt que|aucun\w*|ningun\w*|ningún|tampoco|en (?:vez|lugar) de"
+    r"|nessun\w*|invece di|al posto di|nenhum\w*|em vez de|den(?:y|ies|ied)|disput\w*|refus\w*|wouldn't|neither|nor|ruled out|ruling out"
     r"|reject\w*|abandon\w*|discard\w*|dropped|gave up|given up|stopped|stop|other than|except"
     r"|no need|needn't|against|away from|out of|no|nobody|nothing|deixou de|dejó de|nicht"
     r"|kein\w*|nie|niemals|statt|jamais|pas|ne|n'\w+|nunca|ya no|não|nem|mai|non|né)"
@@ -24,7 +33,8 @@ UNLESS_MORE = r"(?! (?:only|just|exceed\w*|more|less|later|above|below|forget|ch
 FORMER = (
     r"(?:used to(?: be)?|formerly|previously|former|previous|originally|initially|at first"
     r"|(?<!the )first|outdated|obsolete|deprecated|replac\w+(?! (?:by|with))|supersed\w+(?! by)"
-    r"|früher|antes|before that|stale|earlier|had been|until recently|no longer)"
+    r"|früher|ehemal\w*|bisher\w*|vormals|ursprünglich|zunächst|anciennement|initialement|ancien(?:ne)?|autrefois|anteriormente"
+    r"|antiguamente|antigu[oa]|al principio|inicialmente|originalmente|precedentemente|inizialmente|in origine|vecchi[oa]|antig[oa]|antes|before that|stale|earlier|had been|until recently|no longer)"
 )
 GONE = (
     r"(?:reject\w*|abandon\w*|dropped|discard\w*|removed|replaced|ruled out|wrong|incorrect|false"
@@ -53,6 +63,11 @@ DENIALS = [
     _pattern(r"\b(?:was|were|had) GAP{0,3}VALUE (?:\S+ ){0,6}(?:now|but|since|then|today) "),
     _pattern(r"\bnow GAP{0,3}RIVAL (?:\S+ ){0,3}(?:was|were|before) GAP{0,2}VALUE"),
     _pattern(rf"VALUE GAP{{0,4}}{IS_GONE_BY} (?:\w+ly |then |later |since |now |also )*{GONE}\b"),
+    _pattern(r"VALUE GAP{0,5}(?:wurden?|ist|sind|war|waren|est|était|sont|été|quedó|quedaron|fue|fueron|sido|está|è"
+             rf"|sono|stat[oaie]|foi|foram) GAP{{0,3}}(?:{_words('gone')})\b"),
+    # "reduced from VALUE to", where the verb stands before it, or "von VALUE auf"
+    _pattern(r"\b(?:ramen|rédui|pass|baiss|augment|redu|sub|baj|port|rido|abbass|aument|mud|cambi|alter)\w* "
+             r"GAP{0,2}(?:de|da|di|du|del) VALUE (?:à|a|para) "),
     _pattern(r"VALUE (?:GAP{0,3})(?:isn't|wasn't|aren't|no longer|any ?more|didn't|doesn't"
              r"|rejected|replaced (?:by|with)|nicht|is out)\b"),
     _pattern(rf"VALUE (?:\S+ ){{0,6}}[,;.(] (?:and |but |which |that |this "
@@ -80,7 +95,7 @@ DENIALS = [
              r"(?:over|to|against) GAP{0,2}VALUE"),
 ]  # fmt: skip
 DOUBT = re.compile(
-    r"\b(?:probably|possibly|perhaps|maybe|might|could (?:still |also |well )?(?:be|become)|likely"
+    rf"\b(?:{_words('doubt')}|probably|possibly|perhaps|maybe|might|could (?:still |also |well )?(?:be|become)|likely"
     r"|presumably|apparently|supposedly|not sure|unsure|uncertain|unclear|unconfirmed|tentativ\w*"
     r"|undecided|not (?:yet )?decided|not (?:yet )?(?:confirmed|certain|final|settled|fixed|agreed"
     r"|signed)|to be (?:decided|confirmed)|tbd|tbc|i think|i guess|i believe|we think|seems?"
