@@ -97,6 +97,11 @@ class StatementQuery:
         return self.under.union(*self.senses[: self.own])
 
     @cached_property
+    def forms(self) -> set[object]:
+        """The forms of all words, headings included; those of a phrase together."""
+        return self.tokens.forms.union(token.form for token in self.statement.context)
+
+    @cached_property
     def text(self) -> str:
         """The statement and its headings, as plain words."""
         above = (token.low for token in self.statement.context)
@@ -111,7 +116,7 @@ class StatementQuery:
         self, query: FactQuery, names: Names, shared: Collection[str], *, bare: bool = False
     ) -> str | None:
         """Return the statement's verdict on the fact; None if it does not name it."""
-        if (bare or names == ((),)) and not query.opposites.isdisjoint(self.every):
+        if (bare or names == ((),)) and not query.opposites.isdisjoint(self.forms):
             return None  # "the outbound train", for the return train
         for name in names:
             homes = self.homes(name) if name else self._anywhere(query)
