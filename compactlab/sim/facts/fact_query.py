@@ -38,6 +38,7 @@ class Vocabulary:
     opposites: dict[str, frozenset[str]]
     topics: dict[str, frozenset[int]]  # the topics that a root belongs to
     foreign: frozenset[str]
+    homographs: frozenset[str]
 
 
 @cache
@@ -58,6 +59,7 @@ def vocabulary() -> Vocabulary:
         ),
         _by_word((root(word), number) for number, topic in topics for word in topic.split()),
         frozenset(WORDS["foreign"].split()),
+        frozenset(WORDS["homographs"].split()),
     )
 
 
@@ -310,6 +312,8 @@ def _bare(token: Token) -> bool:
 
 def alike(wanted: Token, said: Token, shared: Collection[str]) -> bool:
     """Whether a token of a text matches one of a value."""
+    if wanted.kind == "name" and said.kind == "word" and said.low in vocabulary().homographs:
+        return False
     if same(wanted, said):
         return True
     if wanted.kind == said.kind == "code":

@@ -79,8 +79,11 @@ DENIALS = [
     _pattern(r"VALUE , which (?:is|was|has been|got) (?:\w+ )?(?:closed|resolved|solved|expired"
              r"|finished|merged|done) "),
     _pattern(r"VALUE GAP{0,2}(?:until|bis|in favou?r of) "),
-    _pattern(r"\b(?:cancell?ed|rejected|dropped|removed|abandoned|discarded|declined|reverted) :"
-             r" (?:\S+ )?GAP{0,3}VALUE"),
+    _pattern(rf"\b(?:{GONE}|out of scope|excluded|not included) : (?:\S+ )?GAP{{0,3}}VALUE"),
+    _pattern(r"VALUE GAP{0,2}(?:at first|initially|originally|to begin with|in the beginning|anfangs"
+             r"|au début|al principio|all'inizio|no início)\b"),
+    _pattern(r"\b(?:takes?|took|taking) over GAP{0,5}from GAP{0,2}VALUE"),
+    _pattern(r"\b(?:succeed|follow)(?:s|ed)? GAP{0,1}VALUE as "),
     _pattern(r"VALUE (?:does not|doesn't|did not|didn't|do not|no longer"
              r"|never|isn't|is not|won't|cannot) (?:\S+ ){0,2}KEY"),
     _pattern(r"VALUE (?:[^;. ]+ ){0,4}, (?:and |but )?(?:then|later|but) (?:\w+ ){0,2}"
