@@ -329,8 +329,8 @@ def ruled(text: str, core: str, polarity: str) -> str:
     if polarity == "must":
         if IF.search(text) or DOUBT.search(text) or EXCUSES.search(text):
             return "denied"
-        front = core[: max(core.rfind("KEY"), core.rfind("VALUE"))]  # behind it: "A, not B"
-        if re.search(rf"\b{NOT}{UNLESS_MORE} ", front) and not DEMANDS.search(core):
+        alone = re.sub(r", not (?!\w*(?:ed|en)\b)[^,;]*", "", core)  # "A, not B" demands A
+        if re.search(rf"\b{NOT}{UNLESS_MORE} ", alone) and not DEMANDS.search(core):
             return "denied"
         return "held" if DEMANDS.search(core) or IMPERATIVE.match(core) else "plain"
     if FORBIDS.search(core):
