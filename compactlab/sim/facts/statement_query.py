@@ -192,7 +192,10 @@ class StatementQuery:
         return []
 
     def spots(
-        self, values: Iterable[tuple[Token, ...]], shared: Collection[str], joined: Iterable[str] = ()
+        self,
+        values: Iterable[tuple[Token, ...]],
+        shared: Collection[str],
+        joined: Iterable[str] = (),
     ) -> Iterator[tuple[int, int]]:
         """Return the token ranges of values."""
         for value in filter(self.joined.__contains__, joined):

@@ -256,7 +256,9 @@ def sentences(said: Tokens, context: Tokens) -> Iterator[Statement]:
         if ends and token.raw == "." and index:
             front = said[index - 1]
             initial = len(front.raw) == 1 and front.raw.isupper() and not last
-            initial = initial and said[index + 1].kind == "name" and said[index + 1].low not in _EMPTY
+            initial = (
+                initial and said[index + 1].kind == "name" and said[index + 1].low not in _EMPTY
+            )
             ends = not (initial or front.low in _SHORTENED) and (last or not _numbers(said, index))
         if ends and token.raw in "…" and not last:
             ends = said[index + 1].raw[:1].isupper()

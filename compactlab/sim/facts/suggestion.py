@@ -34,7 +34,9 @@ def suggests(
     forms = {token.form for token in line.flat if not token.low.endswith("ed")}
     if any(not known.isdisjoint(forms) for known in (query.opposites, *query.heads)):
         return False  # it is of another thing; the key's noun is there, with another modifier
-    return any(_fits(line, start, end, query, named) for start, end in line.spots(query.values, shared))
+    return any(
+        _fits(line, start, end, query, named) for start, end in line.spots(query.values, shared)
+    )
 
 
 def _fits(line: StatementQuery, start: int, end: int, query: FactQuery, named: bool) -> bool:

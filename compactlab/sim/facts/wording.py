@@ -203,7 +203,9 @@ class Wording:
             return by_object
         if found.key and query.polarity != "must_not":
             return found
-        if query.polarity == "must_not" or (query.telling and query.polarity == "is" and not elsewhere):
+        if query.polarity == "must_not" or (
+            query.telling and query.polarity == "is" and not elsewhere
+        ):
             nameless = self._judged(query, ((),), ban=query.polarity != "is")
             if nameless.intact or (nameless.wrong and not found.wrong):
                 return nameless
