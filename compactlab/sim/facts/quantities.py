@@ -306,6 +306,22 @@ def cleaned(text: str) -> str:
     return _LONG.sub(r"\g<0> ", _ESCAPED.sub("  ", text).replace("\\", "/"))
 
 
+_SPAN = r"(?:second|minute|hour|day|week|month|year|mile|kilometre|litre|kilo)s?\b"
+_HALVES = re.compile(
+    rf"\bhalf an? (?={_SPAN})|\b(\w+) (?:({_SPAN}) and a half\b|and a half (?={_SPAN}))",
+    re.IGNORECASE,
+)
+
+
+def _halves(match: re.Match[str]) -> str:
+    """Write "half an hour", "an hour and a half", "two and a half hours" in digits."""
+    if match[1] is None:
+        return "0.5 "
+    word = match[1].casefold()
+    number = word if word.isdigit() else _NUMBERS.get(word, 1 if word in ("a", "an") else "")
+    return f"{number}.5 {match[2] or ''}" if number != "" else match[0]
+
+
 # Summaries of different strategies quote the same sentences.
 @lru_cache(maxsize=2**13)
 def tokens(text: str) -> tuple[Token, ...]:
@@ -318,7 +334,7 @@ def tokens(text: str) -> tuple[Token, ...]:
     >>> [token.form for token in tokens("5 March 2026 or 2026-03-05")]
     [('date', 2026, 3, 5), 'or', ('date', 2026, 3, 5)]
     """
-    text = cleaned(text)
+    text = _HALVES.sub(_halves, cleaned(text))
     found: list[Token] = []
     for match in _TOKEN.finditer(text):
         kind = match.lastgroup
@@ -440,8 +456,6 @@ def _measured(found: list[Token]) -> list[Token]:
             raw = f"{token.raw} {share.raw}"
             token = Token("number", ("percent", amount), raw, token.start, share.end, amount)
             index += 1
-        if half := _halved(found, index - 1):
-            token, index = half
         if token.kind == "number":
             token, index = _grown(token, found, index)
             joined = len(done) > 1 and done[-1].low == "and" and token.form[0] == "time"
@@ -450,26 +464,6 @@ def _measured(found: list[Token]) -> list[Token]:
                 continue
         done.append(token)
     return done
-
-
-def _halved(found: list[Token], place: int) -> tuple[Token, int] | None:
-    """Return a number with a half, and the index after it: "half an hour", "two and a half"."""
-    token = found[place]
-    lows = [each.low for each in found[place : place + 5]]
-    if token.kind == "number" and not token.form[0] and lows[1:4] == ["and", "a", "half"]:
-        amount = token.form[1] + Fraction(1, 2)
-        return token._replace(form=("", amount), number=amount), place + 4
-    if lows[0] not in ("a", "an", "one", "half") or len(lows) < 3:
-        return None
-    half = lows[0] == "half" and lows[1] in ("a", "an") and lows[2] in _UNITS
-    more = lows[1] in _UNITS and lows[2:] == ["and", "a", "half"]
-    if not (half or more):
-        return None
-    unit, amount = (2, Fraction(1, 2)) if half else (1, Fraction(3, 2))
-    dimension, factor = _UNITS[lows[unit]]
-    raw = " ".join(lows[: 3 if half else 5])
-    whole = Token("number", (dimension, amount * factor), raw, token.start, token.end, amount)
-    return whole, place + (3 if half else 5)
 
 
 def _added(large: Token, small: Token) -> Token | None:

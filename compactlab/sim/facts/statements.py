@@ -45,8 +45,6 @@ class Statement:
 
 
 _STRUCK = re.compile(r"~~([^~\n]+)~~")
-_DIFF = re.compile(r"^```diff$.*?^```", re.M | re.S)
-_GONE = re.compile(r"^-(?!--)\s*(.*\S)", re.M)
 _HEADING = re.compile(r"\s*#+\s+(.*)|\s*\*\*([^*]+)\*\*:?\s*\Z")
 _ITEM = re.compile(r"(\s*)(?:[-*\u2022+]|\d{1,2}[.)])\s+(.*)")
 _TICK = re.compile(r"\[([ xX])\]\s+(.*)")
@@ -61,8 +59,6 @@ _LABEL = re.compile(r"\s*[A-Z]\w*:\s")  # a record a line
 _OPEN = re.compile(r"(?:[:=,(]|->|\b(?:is|are|to|of|the|a|in|on|at|for|and|or|with))\s*\Z", re.I)
 
 
-_QUOTE = re.compile(r"(?<!\d)[\"\u201c\u201d\u201e]")
-_CUT_ROW = re.compile(r"^(\s*\|.*[^|\s])\s*\n(?=[^|\n]*\|\s*$)", re.M)
 NARROWEST = 28  # characters of the longest line of a text that may have been wrapped
 
 
@@ -135,9 +131,8 @@ def _typed(cell: Tokens) -> bool:
 
 def passages(text: str) -> list[Passage]:
     """Split a text into passages that have a statement."""
-    text = _DIFF.sub(lambda block: _GONE.sub(r"~~\1~~", block[0]), text)
-    text = _CUT_ROW.sub(r"\1 ", "\n".join(_tabled(text.split("\n"))))
-    text = _STRUCK.sub(r"(formerly \1),", unwrapped(text))
+    rows = "\n".join(_tabled(text.split("\n")))
+    text = _STRUCK.sub(r"(formerly \1),", unwrapped(rows))
     every = _Layout(_LEADER.sub(": ", text)).passages()
     return [passage for passage in every if passage.tells]
 
@@ -154,13 +149,12 @@ class _Layout:
     def passages(self) -> Iterator[Passage]:
         lines = self.text.split("\n")
         paragraph: list[str] = []
-        quoted = False
         for index, line in enumerate(lines):
             behind = lines[index + 1] if index + 1 < len(lines) else ""
             special = _ROW.match(line) or _ITEM.match(line) or _HEADING.match(line)
             if special or not line.strip():
                 yield from self._paragraph(paragraph)
-                paragraph, quoted = [], False
+                paragraph = []
             if not line.strip():
                 self.above, self.head = [], ()
             elif _ROW.match(line) and line.count("|") > 1:
@@ -175,14 +169,12 @@ class _Layout:
             else:
                 if (
                     paragraph
-                    and not quoted
                     and (_ENDS.search(paragraph[-1]) or _begins(line))
                     and not (_OPEN.search(paragraph[-1]))
                 ):
                     yield from self._paragraph(paragraph)
                     paragraph = []
                 paragraph.append(line)
-                quoted ^= len(_QUOTE.findall(line)) % 2 == 1
                 if len(line.split()) <= 8 and not line.rstrip().endswith((".", "!", "?")):
                     nearest = next((each for each in lines[index + 1 :] if each.strip()), "")
                     records = _records(lines, index)
