@@ -99,76 +99,17 @@ def _inflected(word: str) -> str:
     return word
 
 
-_MONTHS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "january jan januar janvier enero gennaio janeiro",
-            "february feb februar février fevrier febrero febbraio fevereiro",
-            "march mar märz maerz mars marzo março",
-            "april apr avril abril aprile",
-            "may mai mayo maggio maio",
-            "june jun juni juin junio giugno junho",
-            "july jul juli juillet julio luglio julho",
-            "august aug août aout agosto",
-            "september sep sept septembre septiembre settembre setembro",
-            "october oct oktober octobre octubre ottobre outubro okt",
-            "november nov novembre noviembre novembro",
-            "december dec dezember décembre decembre diciembre dicembre dezembro dez",
-        ),
-        1,
-    )
-    for name in names.split()
-}
-_NUMBERS = {
-    word: number
-    for number, words in {
-        0: "zero null zéro cero",
-        1: "one",
-        2: "two twice zwei deux dois duas",
-        3: "three thrice drei trois três",
-        4: "four vier quatre cuatro quattro quatro",
-        5: "five fünf cinq cinco cinque",
-        6: "six sechs seis",
-        7: "seven sieben sept siete sette sete",
-        8: "eight acht huit ocho otto oito",
-        9: "nine neun neuf nueve nove",
-        10: "ten zehn dix diez dieci dez",
-        11: "eleven onze undici",
-        12: "twelve zwölf douze doce dodici doze dozen dutzend",
-        13: "thirteen dreizehn",
-        14: "fourteen vierzehn quatorze",
-        15: "fifteen fünfzehn quinze",
-        16: "sixteen sechzehn",
-        17: "seventeen siebzehn",
-        18: "eighteen achtzehn",
-        19: "nineteen neunzehn",
-        20: "twenty zwanzig vingt veinte venti vinte",
-        30: "thirty dreißig trente treinta trenta trinta",
-        40: "forty vierzig quarante cuarenta quaranta quarenta",
-        50: "fifty fünfzig cinquante cincuenta cinquanta cinquenta",
-        60: "sixty sechzig soixante sesenta sessanta sessenta",
-        70: "seventy siebzig",
-        80: "eighty achtzig",
-        90: "ninety neunzig",
-    }.items()
-    for word in words.split()
-}
-_DAYS = {
-    name: number
-    for number, names in enumerate(
-        (
-            "monday mon montag lundi lunes lunedì segunda-feira",
-            "tuesday tue tues dienstag mardi martes martedì",
-            "wednesday wed mittwoch mercredi miércoles mercoledì",
-            "thursday thu thurs donnerstag jeudi jueves giovedì",
-            "friday fri freitag vendredi viernes venerdì",
-            "saturday sat samstag samedi sábado sabato",
-            "sunday sun sonntag dimanche domingo domenica",
-        )
-    )
-    for name in names.split()
-}
+WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
+
+
+def _numbered(table: str) -> dict[str, int]:
+    """Return the numbers of the words of a table."""
+    return {word: int(n) for n, words in WORDS[table].items() for word in words.split()}
+
+
+_MONTHS = _numbered("months")
+_NUMBERS = _numbered("numbers")
+_DAYS = _numbered("days")
 _SHARES = {"half": 50, "quarter": 25, "fifth": 20, "tenth": 10}
 _HOURS = {"noon": 12, "midday": 12, "midnight": 0, "mittag": 12, "mitternacht": 0, "midi": 12}
 _TENS = {word: n for word, n in _NUMBERS.items() if n in range(20, 100, 10)}
@@ -182,9 +123,6 @@ _CURRENCIES = {
     "eur": "eur", "euro": "eur", "euros": "eur", "£": "gbp", "gbp": "gbp", "pound": "gbp",
     "pounds": "gbp", "chf": "chf", "francs": "chf", "¥": "jpy", "yen": "jpy", "jpy": "jpy",
 }  # fmt: skip
-
-
-WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("words.toml").read_text("utf-8"))
 
 
 def _units() -> dict[str, tuple[str, Fraction]]:
