@@ -371,8 +371,7 @@ class StatementQuery:
         if keys and max(start - max(keys), min(keys) - end) > WINDOW:
             return False
         if home < 0:
-            # The key is in a heading: the item or cell may have a key of its own.
-            return self.statement.row or not self._own_key(start)
+            return True  # the key is in a heading
         if index == home:
             return self._nearest(keys, spot, [n for n in rivals if self.of[n] == home])
         if index > home:
@@ -380,7 +379,7 @@ class StatementQuery:
             between = [
                 n for n in range(home + 1, index + 1) if inside or not self.segments[n].aside
             ]
-            if self._predicate(home, index, keys) or self._fronted(home, index, keys):
+            if self._predicate(home, index, keys):
                 return True
             parted = self.segments[index]
             if parted.joint == "," and self.segments[home].joint and parted.first in FINITE:
@@ -421,21 +420,6 @@ class StatementQuery:
         text = self.marked(0, len(self.segments), keys, (place, place + 1), others)
         return any(pattern.search(text) for pattern in DENIALS)
 
-    def _fronted(self, home: int, place: int, keys: set[int]) -> bool:
-        """Whether the key stands alone before a clause: "For the port, 8123 is best"."""
-        rest = [token for token in self._telling(home, keys) if token.low not in FRONT]
-        marks = {token.raw for token in self.segments[place].tokens if token.kind == "mark"}
-        first = self.segments[home].first in FRONT | vocabulary().empty
-        segment = self.segments[place]
-        return (
-            home == 0
-            and place == 1
-            and first
-            and not rest
-            and segment.joint == ","
-            and not marks & {":", "="}
-        )
-
     def _nearest(self, keys: set[int], spot: tuple[int, int], rivals: list[int]) -> bool:
         if not keys or not rivals:
             return True
@@ -454,11 +438,6 @@ class StatementQuery:
     def _listed(self, between: list[int], start: int) -> bool:
         gap = self.flat[between[-1] + 1 : start]
         return all(t.kind == "mark" or t.low in vocabulary().empty for t in gap)
-
-    def _own_key(self, start: int) -> bool:
-        front = [t for t in self.flat[:start] if self.of[0] == self.of[0]]
-        marks = {t.raw for t in front if t.kind == "mark"}
-        return bool(marks & {":", "="}) or len(content(front)) > 3 if front else False
 
     def _continues(self, place: int, spot: tuple[int, int]) -> bool:
         """Whether a segment continues the topic of the previous one."""
