@@ -162,8 +162,8 @@ _TOKEN = re.compile(
   | (?P<day_month>\b\d{{1,2}}(?:st|nd|rd|th|er|º|\.)?\s(?:de\s|of\s)?{_MONTH}
         (?:,?\s(?:de\s)?\d{{4}}\b)?)
   | (?P<month_day>\b{_MONTH}\s\d{{1,2}}(?:st|nd|rd|th)?\b(?![:.]\d)(?:,?\s\d{{4}}\b)?)
-  | (?P<clock>\b\d{{1,2}}(?::\d\d(?::\d\d)?\s?(?:[ap]m\b|[ap]\.m\b\.?)?|\s?(?:[ap]m\b|[ap]\.m\b\.?)|\s?h\s?\d\d\b
-        |\s(?:uhr|o'clock)\b)(?![:\w]))
+  | (?P<clock>\b\d{{1,2}}(?::\d\d(?::\d\d)?\s?(?:[ap]m\b|[ap]\.m\b\.?)?
+        |\s?(?:[ap]m\b|[ap]\.m\b\.?)|\s?h\s?\d\d\b|\s(?:uhr|o'clock)\b)(?![:\w]))
   | (?P<spoken>\b(?:half|quarter)\s(?:past|to)\s(?:{_HOUR})\b)
   | (?P<path>(?:https?://)?(?:~|\.{{0,2}}|[a-z]:)?(?:[\w@.*+-]+|(?<![\w/]))(?:/(?:(?!->)[\w@.*+~=%-])+)+/?
         |(?<![\w/])[\w.-]*\w/(?!\w))

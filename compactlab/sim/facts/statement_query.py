@@ -30,7 +30,6 @@ from compactlab.sim.facts.patterns import (
     DOUBT,
     FINITE,
     FORMER,
-    FRONT,
     IF,
     INSTEAD,
     IS_SAID,
@@ -42,7 +41,6 @@ from compactlab.sim.facts.patterns import (
     REPORTS,
     RULES,
     SETTLED,
-    TOUCH,
     VAGUE,
     VOID,
     WEAKENS,
@@ -326,13 +324,6 @@ class StatementQuery:
     ) -> list[tuple[int, int]]:
         """Return the ranges of a value that belong to the key."""
         bound = [spot for spot in spots if self._bound(home, keys, spot, standing)]
-        if not bound and any(self.of[n] == home for n in rivals if n not in standing):
-            # "The port used to be 8123; 9456 is open": the first value after it has replaced it.
-            bound = [
-                spot
-                for spot in spots
-                if spot[0] and self.of[spot[0] - 1] == home == self.of[spot[0]] - 1
-            ]
         values = {self.of[a] for a, _ in spots} | {self.of[n] for n in rivals}
         aside = home > 0 and self.segments[home].aside and home not in values
         if aside and self._relative(home, keys):
@@ -391,7 +382,11 @@ class StatementQuery:
         # Backwards: "Mark, who is release manager"; "Samira, our account manager".
         if index != home - 1 or any(self.of[n] == home for n in rivals):
             return False
-        if index == 0 and self.segments[home].joint == "," and self.segments[0].first in FRONT:
+        if (
+            index == 0
+            and self.segments[home].joint == ","
+            and self.segments[0].first in vocabulary().empty
+        ):
             return True  # "In Lisbon, the meeting is at nine"
         together = self.segments[home].joint == "and" and self._bare(index, spot)
         reported = REPORTS.search(self.segments[home].words) is not None
@@ -532,20 +527,13 @@ class StatementQuery:
         while high + 1 < len(self.segments):
             first = self.segments[high + 1].first
             plain = not self.segments[high + 1].strong
-            if (first in PRONOUNS and (plain or self._bans(high + 1))) or (
-                plain and (first in FINITE | MODALS or first in LINKS)
-            ):
+            if plain and first in PRONOUNS | FINITE | MODALS | LINKS:
                 high += 1
             else:
                 break
         if low and not self.segments[low].strong:
             low -= RULES.search(self.segments[low - 1].words) is not None
         return self.marked(low, high, keys, spot, rivals)
-
-    def _bans(self, place: int) -> bool:
-        """Whether a segment only forbids to touch a thing."""
-        words = self.segments[place].words
-        return bool(BAN.search(words) or TOUCH.search(words))
 
     def _stated(self, text: str, core: str, query: FactQuery) -> str:
         if CHOICE.search(core) and not SETTLED.search(text):
