@@ -57,7 +57,8 @@ DENIALS = [
     _pattern(r"\b(?:was|were|had) GAP{0,3}VALUE (?:\S+ ){0,6}(?:now|but|since|then|today) "),
     _pattern(rf"VALUE GAP{{0,4}}{IS_GONE_BY} (?:\w+ly |then |later |since |now |also )*{GONE}\b"),
     _pattern(r"VALUE GAP{0,5}(?:wurden?|ist|sind|war|waren|est|était|sont|été|quedó|quedaron"
-             rf"|fue|fueron|sido|está|è|sono|stat[oaie]|foi|foram) GAP{{0,3}}(?:{_words('gone')})\b"),
+             rf"|fue|fueron|sido|está|è|sono|stat[oaie]|foi|foram) GAP{{0,3}}"
+             rf"(?:{_words('gone')})\b"),
     # "reduced from VALUE to", where the verb stands before it, or "von VALUE auf"
     _pattern(r"\b(?:ramen|rédui|pass|baiss|augment|redu|sub|baj|port|rido|abbass|aument|mud|cambi"
              r"|alter)\w* GAP{0,2}(?:de|da|di|du|del) VALUE (?:à|a|para) "),
