@@ -91,9 +91,7 @@ def pieces(path: str) -> frozenset[object]:
     return frozenset(words) | {path.rstrip("/").rpartition("/")[2]}
 
 
-PARTICLES = frozenset(
-    ["up", "out", "in", "off", "back", "over", "down", "on", "end", "time", "side"]
-)
+PARTICLES = frozenset(WORDS["particles"].split())
 RUN = re.compile(r"[^\W_]+(?:'[^\W\d_]+)?")
 
 
@@ -225,18 +223,9 @@ class FactQuery:
         )
 
 
-_TENTATIVE = frozenset(
-    map(root, ["option", "idea", "candidate", "proposal", "suggestion", "alternative", "draft"])
-)
-_CONDITIONAL = frozenset(map(root, [
-    "fallback", "backup", "emergency", "contingency", "plan", "rain", "condition", "case",
-    "exception",
-]))  # fmt: skip
-
-
-_NEGATIVE = frozenset(
-    ["not", "no", "never", "without", "isn't", "doesn't", "don't", "cannot", "can't"]
-)
+_TENTATIVE = frozenset(map(root, WORDS["tentative"].split()))
+_CONDITIONAL = frozenset(map(root, WORDS["conditional"].split()))
+_NEGATIVE = frozenset(WORDS["negative"].split())
 _PREFIX = re.compile(r"(?:un|non-)(?=[^\W\d_]{4})(.+)")
 _CUTS = frozenset(["while", "when", "whenever", "then", "plus", "und", "et"])
 

@@ -73,7 +73,6 @@ DENIALS = [
     _pattern(r"VALUE GAP{0,2}(?:at first|initially|originally|to begin with|in the beginning"
              r"|anfangs|au début|al principio|all'inizio|no início)\b"),
     _pattern(r"\b(?:takes?|took|taking) over GAP{0,5}from GAP{0,2}VALUE"),
-    _pattern(r"\b(?:succeed|follow)(?:s|ed)? GAP{0,1}VALUE as "),
     _pattern(r"VALUE (?:does not|doesn't|did not|didn't|do not|no longer"
              r"|never|isn't|is not|won't|cannot) (?:\S+ ){0,2}KEY"),
     _pattern(r"VALUE (?:[^;. ]+ ){0,4}, (?:and |but )?(?:then|later|but) (?:\w+ ){0,2}"

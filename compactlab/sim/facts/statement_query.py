@@ -421,18 +421,13 @@ class StatementQuery:
         start, end = spot
         first, last = min(keys), max(keys)
         if start > last:
-            between = [n for n in rivals if last < n < start]
-            return not between or self._listed(between, start)
+            return not any(last < n < start for n in rivals)
         behind = [n for n in rivals if n > last]
         between = [n for n in rivals if end <= n < first]
         if between:
             return False
         # The value is before the key, and another value after it belongs to the key.
         return not behind or behind[0] - last > first - end + 2
-
-    def _listed(self, between: list[int], start: int) -> bool:
-        gap = self.flat[between[-1] + 1 : start]
-        return all(t.kind == "mark" or t.low in vocabulary().empty for t in gap)
 
     def _continues(self, place: int, spot: tuple[int, int]) -> bool:
         """Whether a segment continues the topic of the previous one."""

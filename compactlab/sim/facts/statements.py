@@ -116,17 +116,16 @@ class Passage:
         heads = [*map(tokens, self.above), *[()] * len(cells)]
         for index, cell in enumerate(cells):
             if index and cell:
-                others = [n for n in range(1, len(cells)) if n != index and not _typed(cells[n])]
+                others = [
+                    n
+                    for n in range(1, len(cells))
+                    if n != index and not any(t.typed for t in cells[n])
+                ]
                 named = (token for n in others for token in heads[n] + cells[n])
                 above = heads[0] + cells[0] + tuple(named) + heads[index]
                 yield Statement((Segment(cell),), above, row=True)
                 if cells[0]:
                     yield Statement((Segment(cells[0]),), cell + heads[0], row=True)
-
-
-def _typed(cell: Tokens) -> bool:
-    """Whether a cell has a value that is no name of its row."""
-    return any(token.typed for token in cell)
 
 
 def passages(text: str) -> list[Passage]:
@@ -271,11 +270,7 @@ def _numbers(said: Tokens, index: int) -> bool:
 
 
 _STRONG = frozenset({";", "but", "while", "whereas", "aber", "mais", "pero", "ma", "sondern"})
-_WEAK = frozenset({
-    ",", "、", "\uff0c", "(", ")", "[", "]", "\u2013", "—", "and", "or", "then", "und", "et", "y",
-    "e", "if", "unless", "because", "whenever", "when", "since", "although", "though", "which",
-    "who", "otherwise", "wenn", "falls", "plus",
-})  # fmt: skip
+_WEAK = frozenset(WORDS["joints"].split())
 
 
 def segments(said: Tokens) -> tuple[Segment, ...]:

@@ -165,10 +165,6 @@ class Wording:
             contrary = fact_query(names, (fact.value,), "is").contrary
             if contrary is not None and self._denies(contrary):
                 return Spoken(key=True, stated=True, intact=True)
-        if found.key and not (found.intact or found.wrong) and fact.polarity == "is":
-            items = _LIST.split(fact.value) if len(fact.value) < _LONGEST_LIST else []
-            if len(items) > 1 and all(self.holds(fact, item) for item in items):
-                return Spoken(key=True, stated=True, intact=True)
         if fact.polarity == "is" and not (found.intact or found.wrong):
             pairs = product((fact.key, *fact.aliases), (fact.value, *fact.variants))
             if any(numbered(self._reading.raw, name, value) for name, value in pairs):
@@ -228,8 +224,6 @@ class Wording:
             there = tuple(word for word in name if not self._reading.there.isdisjoint(word))
             if len(name) > 2 and 2 <= len(there) < len(name) and 2 * len(there) > len(name):
                 found.append(there)
-            if len(name) == 2 and there == name[:1] and query.values[0][0].typed:
-                found.append(there)  # "the inlet is at 6 bar"
         return tuple(found)
 
     def _has(self, names: Iterable[tuple[frozenset[object], ...]]) -> bool:
@@ -308,7 +302,5 @@ class Wording:
 
 
 _TELLING = 3  # words of a part that are hardly said together by chance
-_LIST = re.compile(r",\s+(?:and\s+|then\s+)?|;\s+|\s+and\s+")
-_LONGEST_LIST = 200  # characters of a value whose items are looked for one by one
 _NEAR = 200  # characters around a value in which words of order count
 _PATH = re.compile(r"(?<![\w/.~-])[\w.@+-]+(?:/[\w.@+-]+)+")
