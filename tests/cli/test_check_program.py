@@ -20,7 +20,7 @@ def test_a_good_program_is_told_line_by_line(compactlab):
 0
 hello: obedient 1, protocol 1
 asked: before_call; an answer holds for the session
-asked about 94 views, changed 0
+asked about 81 views, changed 0
 ok: keeps the protocol and the contract over 4 drawn conversations\
 """)
 
@@ -31,7 +31,7 @@ def test_what_it_breaks_is_named(compactlab):
 1
 hello: obedient 1, protocol 1
 asked: before_call; an answer holds for the session
-asked about 373 views, changed 343
+asked about 326 views, changed 296
 broken: last user message, 16 times, first in conversation 5: the last message of the user, u1,
 is gone (before_call)
 broken: pairs, 59 times, first in conversation 5: the result of c2/call has lost its call

@@ -181,8 +181,9 @@ def test_who_finds_strategies_by_name_may_be_any_of_them(tmp_path):
     for word, named in (("one", False), ("f(compactlab.find_strategy('keep_all'))", True)):
         file.write_text(OWN.format(word))
         assert ("compactlab.strategies.controls" in _reached(find_class(f"{file}:Mine"))) is named
-    file.write_text(f"from compactlab import find_strategy\n{OWN.format('one')}")
-    assert "compactlab.strategies.controls" in _reached(find_class(f"{file}:Mine"))
+    for name in ("compactlab import find_strategy", "compactlab.strategies import KeepAll"):
+        file.write_text(f"from {name}\n{OWN.format('one')}")
+        assert "compactlab.strategies.controls" in _reached(find_class(f"{file}:Mine"))
 
 
 # --------------------------------------------------------------------------- what counts in a file

@@ -36,6 +36,8 @@ _ROOT = Path(__file__).resolve().parents[2]
 _FAMILIES = ("sim", "privacy", "llm", "strategies", "scenarios")
 # Functions of the public API by which a strategy finds others; the engine covers the rest.
 _FACE = {f"{PACKAGE}.find_strategy": f"{PACKAGE}.strategies.catalogue"}
+# Has a table of all strategies, which it imports by name: whoever reaches it may use each of them.
+_TABLE = f"{PACKAGE}.strategies"
 # Installed distributions have a version, which the provenance names.
 _INSTALLED = ("site-packages", "dist-packages", "lib/python")
 # Docstrings count in code that reads them: one may be the text of a prompt.
@@ -172,6 +174,8 @@ def _imported(name: str, path: Path) -> Iterator[str]:
         full = ".".join([*above, *([target] if target else [])])
         if full:
             yield _FACE.get(full, full)
+    if name == _TABLE:
+        yield from (module for module in _package() if module.startswith(f"{_TABLE}."))
 
 
 def _data(path: Path) -> set[Path]:
