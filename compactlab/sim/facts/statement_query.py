@@ -370,7 +370,7 @@ class StatementQuery:
             between = [
                 n for n in range(home + 1, index + 1) if inside or not self.segments[n].aside
             ]
-            if self._predicate(home, index, keys):
+            if self._predicate(home, index, keys) or self._fronted(home, index, keys):
                 return True
             parted = self.segments[index]
             if parted.joint == "," and self.segments[home].joint and parted.first in FINITE:
@@ -414,6 +414,14 @@ class StatementQuery:
         others = [n for n in range(len(self.flat)) if n != place and (n in rivals)]
         text = self.marked(0, len(self.segments), keys, (place, place + 1), others)
         return any(pattern.search(text) for pattern in DENIALS)
+
+    def _fronted(self, home: int, place: int, keys: set[int]) -> bool:
+        """Whether the key stands alone before a clause: "For the port, 8123 is best"."""
+        segment = self.segments[place]
+        alone = not any(token.low not in LINKS for token in self._telling(home, keys))
+        marks = {token.raw for token in segment.tokens if token.kind == "mark"}
+        begins = (home, place, segment.joint) == (0, 1, ",") and not marks & {":", "="}
+        return begins and alone and self.segments[0].first in vocabulary().empty
 
     def _nearest(self, keys: set[int], spot: tuple[int, int], rivals: list[int]) -> bool:
         if not keys or not rivals:
