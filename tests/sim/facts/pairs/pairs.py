@@ -1,9 +1,10 @@
 """Labelled pairs of a fact and a text that may say it, for judging what reads states.
 
-Rules are made on `dev.toml`, on `dev2.toml` and, since it judged earlier ones, on `test.toml`. A
-label is what a careful reader of the text alone would say, never what code says. `real_dev.toml`
-points to sentences of summaries that real agents wrote; their texts are not ours to store, so a
-pair names file, line and characters, and the digest of what stands there.
+Rules are made on `dev.toml` and `dev2.toml`. `test.toml`, `test2.toml` and `test3.toml` are by
+other authors; each was opened once, after the rules of its day, and rules are made on the first two
+since. A label is what a careful reader of the text alone would say, never what code says.
+`real_dev.toml` points to sentences of summaries that real agents wrote; their texts are not ours to
+store, so a pair names file, line and characters, and the digest of what stands there.
 """
 
 from __future__ import annotations
