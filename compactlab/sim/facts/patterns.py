@@ -205,6 +205,7 @@ IS_SAID = re.compile(
     r"(?:(?!is |are |was |were |: |= )\S+ ){0,3}?(?:is|are|was|were|will be|:|=|remains|became|to"
     r"|by|on|in|at|with|of|opens)\s(.*)"
 )
+FRONT = frozenset(WORDS["front"].split())
 FINITE = frozenset(WORDS["finite"].split())
 MODALS = frozenset(WORDS["modals"].split())
 # Verbs that demand or forbid, before their object.

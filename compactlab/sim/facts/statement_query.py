@@ -30,6 +30,7 @@ from compactlab.sim.facts.patterns import (
     DOUBT,
     FINITE,
     FORMER,
+    FRONT,
     IF,
     INSTEAD,
     IS_SAID,
@@ -324,6 +325,9 @@ class StatementQuery:
     ) -> list[tuple[int, int]]:
         """Return the ranges of a value that belong to the key."""
         bound = [spot for spot in spots if self._bound(home, keys, spot, standing)]
+        if not bound and any(self.of[n] == home for n in rivals if n not in standing):
+            # "The port used to be 8123; 9456 is open": the first value after it has replaced it.
+            bound = [(a, b) for a, b in spots if a and self.of[a - 1] == home == self.of[a] - 1]
         values = {self.of[a] for a, _ in spots} | {self.of[n] for n in rivals}
         aside = home > 0 and self.segments[home].aside and home not in values
         if aside and self._relative(home, keys):
@@ -382,11 +386,7 @@ class StatementQuery:
         # Backwards: "Mark, who is release manager"; "Samira, our account manager".
         if index != home - 1 or any(self.of[n] == home for n in rivals):
             return False
-        if (
-            index == 0
-            and self.segments[home].joint == ","
-            and self.segments[0].first in vocabulary().empty
-        ):
+        if index == 0 and self.segments[home].joint == "," and self.segments[0].first in FRONT:
             return True  # "In Lisbon, the meeting is at nine"
         together = self.segments[home].joint == "and" and self._bare(index, spot)
         reported = REPORTS.search(self.segments[home].words) is not None
@@ -418,10 +418,10 @@ class StatementQuery:
     def _fronted(self, home: int, place: int, keys: set[int]) -> bool:
         """Whether the key stands alone before a clause: "For the port, 8123 is best"."""
         segment = self.segments[place]
-        alone = not any(token.low not in LINKS for token in self._telling(home, keys))
+        alone = all(token.low in LINKS | FRONT for token in self._telling(home, keys))
         marks = {token.raw for token in segment.tokens if token.kind == "mark"}
         begins = (home, place, segment.joint) == (0, 1, ",") and not marks & {":", "="}
-        return begins and alone and self.segments[0].first in vocabulary().empty
+        return begins and alone and self.segments[0].first in FRONT | vocabulary().empty
 
     def _nearest(self, keys: set[int], spot: tuple[int, int], rivals: list[int]) -> bool:
         if not keys or not rivals:
