@@ -106,7 +106,7 @@ def test_every_strategy_survives_where_there_is_little_room() -> None:
 
 @pytest.mark.slow
 def test_every_strategy_survives_a_long_session() -> None:
-    results = api.run(["adversarial(tokens=200000)"], window=70_000)
+    results = api.run(["adversarial(tokens=200000)"], "all", window=70_000)
     assert not failed(results.runs)
     acted = [run for run in results.runs if run.metrics["compactions"]]
     assert len(acted) > 0.8 * len(ALL_STRATEGIES)

@@ -197,8 +197,8 @@ class StatementQuery:
         joined: Iterable[str] = (),
     ) -> Iterator[tuple[int, int]]:
         """Return the token ranges of values."""
-        for value in filter(self.joined.__contains__, joined):
-            yield from self._run_on(value)
+        for letters in filter(self.joined.__contains__, joined):
+            yield from self._run_on(letters)
         for value in filter(self.tokens.may_say, values):
             for start in range(len(self.flat)):
                 end = self._matches(value, start, shared)
