@@ -262,14 +262,14 @@ def test_a_gate_is_green_and_red_in_a_clean_folder(runner, request):
     (runner.work / "gate.toml").write_text('[rules]\ncost_usd = "<= 0"\n')
     assert runner.play(JUDGE, rules="gate.toml", markdown="gate.md", **inputs) == 1
     assert runner.outputs["gate"] == {"code": "1"}
-    assert "::error title=gate%3A cost_usd" in runner.said
+    assert "::error title=gate%3A cost_usd <= 0 regressed::" in runner.said
     assert "### Gate: regressed" in runner.summary
     assert all((runner.work / f"gate.{form}").is_file() for form in ("xml", "md", "json"))
 
 
 def test_an_experiment_that_cannot_be_run_is_said_in_the_summary(runner):
     assert runner.play(experiment="nowhere.toml") == 2
-    assert "(code 2" in runner.summary
+    assert "### Gate: cannot judge: the experiment could not be run (code 2" in runner.summary
     assert "gate" not in runner.outputs
 
 

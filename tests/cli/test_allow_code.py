@@ -61,7 +61,7 @@ def test_a_file_starts_no_code_unless_that_is_allowed(compactlab, trace, written
         file.write_text(file.read_text().replace('["keep_all"]', table))
     done = compactlab("run", file)
     assert done.code == 2
-    assert "--allow-code" in done.err
+    assert "is code, which a file may start only with --allow-code" in done.err
     assert not trace.exists()
     assert compactlab("run", file, "--allow-code", "--jobs", 1).code == 0
     assert trace.exists()
@@ -76,7 +76,7 @@ def test_nor_does_a_file_start_a_summariser(compactlab, trace, written):
     file.write_text(f"{file.read_text()}summarizer = {written}\n")
     done = compactlab("run", file)
     assert done.code == 2
-    assert "own.py:Own" in done.err
+    assert "own.py:Own is code, which a file may start only with --allow-code" in done.err
     assert not trace.exists()
     assert compactlab("run", file, "--allow-code", "--jobs", 1).code == 0
     assert trace.exists()

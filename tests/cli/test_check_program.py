@@ -44,7 +44,7 @@ def test_a_program_that_fails_is_broken_by_what_it_did(compactlab):
     done = compactlab("check-program", command("disobedient.py", "prose"), "--conversations", 2)
     assert done.code == 1
     assert "broken: survives, " in done.out
-    assert "wrote 'I will" in done.out
+    assert "wrote 'I will now compact the conversation.'" in done.out
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,8 @@ def test_strategies_inside_a_store_and_stores_are_compared(store, compactlab):
     assert {each["metric"] for each in match["contrasts"]} >= {"cost_usd", "calls"}
     done = compactlab("compare", "one", "one")
     assert done.code == 0
+    assert "keep_all in one (2)" in done.out
+    assert done.out.count("the same in every conversation") >= 2
     assert "determined" not in done.out
 
 
@@ -56,4 +58,4 @@ def test_what_cannot_be_compared_is_said(store, compactlab):
         assert said in done.err
     done = compactlab("compare", "one", other, "--despite", "prices")
     assert done.code == 0
-    assert "price list" in done.out
+    assert "The stores differ in the price list" in done.out

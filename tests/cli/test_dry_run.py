@@ -210,4 +210,4 @@ def test_whole_runs_take_longer_than_what_was_tried_of_them():
     todo, _ = pieces(2, 2, 2)
     tried = dry_run._Tried(cells=1, work=1, seconds=10.0, reading=4.0)
     assert "60 s on 1 worker" in dry_run._estimate(tried, todo, 1, ("calls",))
-    assert "5 min" in dry_run._estimate(tried, todo, 1, ("calls",), longer=7.0)
+    assert "5 min on 1 worker" in dry_run._estimate(tried, todo, 1, ("calls",), longer=7.0)

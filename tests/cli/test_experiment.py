@@ -238,7 +238,7 @@ def test_a_dry_run_names_all_summarisers_and_counts_under_each(compactlab, toml)
     done = compactlab("run", file, "--dry-run", "--conversations", TINY)
     lead, tail, oracle = (find_summarizer(name).spec for name in ("lead", "tail", "oracle"))
     assert f"summaries by {lead}, {tail} and {oracle}" in done.out
-    assert "6 runs" in done.out
+    assert "6 runs, if every source has one conversation" in done.out
 
 
 def test_the_keys_of_a_run_are_read(toml):

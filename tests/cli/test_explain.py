@@ -56,8 +56,9 @@ def test_requests_add_up_to_the_figures_of_a_run(strategy, compactlab):
 def test_a_session_is_told_in_lines_that_fit(compactlab):
     told = compactlab("explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW)
     assert told.code == 0
-    body = told.out.split("\n\n")[1].splitlines()
-    assert body[0].split()[:3] == ["call", "gap", "prompt"]
+    head, body = told.out.split("\n\n")[0], told.out.split("\n\n")[1].splitlines()
+    assert head.startswith("coding_agent-0 under auto_compact(")
+    assert "what the strategy did; cache misses by cause" in body[0]
     assert all(len(line) <= 120 for line in body)
     assert any("summary" in line for line in body)
     assert any("compacted by" in line for line in body)
@@ -212,5 +213,5 @@ def test_nothing_is_kept_outside_of_the_folder(compactlab, tmp_path, path):
     asked = ("explain", SMALL, "--strategies", f"{tmp_path / 'own.py'}:Own")
     done = compactlab(*asked, "--files", tmp_path / "files")
     assert (done.code, done.out) == (2, "")
-    assert "out of the folder" in done.err
+    assert "leads out of the folder of files" in done.err
     assert [file.name for file in tmp_path.rglob("*") if file.suffix == ".txt"] == []

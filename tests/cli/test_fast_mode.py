@@ -67,7 +67,7 @@ def test_a_speed_without_a_price_is_told_and_not_guessed(compactlab, tmp_path):
     run = ("run", "--conversations", path, "--strategies", "keep_all", "-o", tmp_path / "out")
     done = compactlab(*run)
     assert done.code != 0
-    assert "turbo" in done.said
+    assert "unknown multiplier of claude-opus-5 'turbo'" in done.said
 
 
 def test_audit_bills_each_call_and_knows_that_speeds_share_no_cache(compactlab, tmp_path):

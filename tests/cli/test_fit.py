@@ -54,6 +54,8 @@ def test_a_profile_that_no_scenario_takes_is_not_written(
 def test_the_report_holds_both_against_each_other(compactlab, sessions):
     done = compactlab("fit", sessions, *QUICK)
     lines = done.out.splitlines()
+    assert lines[0].startswith("Measured by compactlab fit on recorded sessions")
+    assert "2 conversations made by it (synthetic)" in lines[1]
     for row in ("user", "result of bash", "wait for tool", "calls per turn", "growth per call"):
         assert any(re.match(rf"{row} +[a-z]+( +[\d,.k-]+){{12}}$", line) for line in lines), row
     assert re.search(r"tokens that tools returned +[4-8]\d\.\d%", done.out)

@@ -91,6 +91,7 @@ def test_other_versions_with_the_same_figures_hold(here, gate):
     assert (done.code, done.err) == (0, "")
     assert "gate: holds: " in done.out
     told = "; compared are the figures that were used\n"
+    assert "note: the price list: was 'genai-prices " in done.out
     assert f"', is 'genai-prices 9.9'{told}" in done.out
     assert f"', is 'tiktoken 9.9'{told}" in done.out
 

@@ -223,4 +223,4 @@ def test_a_transcript_of_a_client_that_is_not_read_is_refused_by_name(compactlab
     ):
         done = compactlab(*command, path)
         assert done.code == 2
-        assert "Cursor" in done.err
+        assert "this looks like a transcript of Cursor, which is not read" in done.err

@@ -69,7 +69,7 @@ def test_a_run_that_is_stopped_in_any_way_is_continued_and_leaves_no_workers(
                 send(process.pid, how)
                 done = ended(process)
             assert (done.code, "Traceback" in done.err) == (code, False), done.said
-            assert ("stopped;" in done.err) == (code == 130)
+            assert ("stopped; finished runs are in" in done.err) == (code == 130)
             gone(workers)
     done = field.run(out, "--jobs", 2)
     assert done.code == 0, done.said
@@ -85,7 +85,7 @@ def test_workers_that_are_just_starting_say_nothing_of_ctrl_c(field, tmp_path):
         os.killpg(process.pid, signal.SIGINT)
         done = ended(process)
     assert done.code == 130, done.said
-    assert done.err.splitlines()[-1].startswith("stopped;")
+    assert done.err.splitlines()[-1].startswith("stopped; finished runs are in")
     assert not [word for word in ("Traceback", "KeyboardInterrupt") if word in done.err]
     gone(workers)
 
@@ -103,7 +103,7 @@ def test_a_run_that_was_stopped_before_its_page_was_written_writes_it(
     with monkeypatch.context() as patch:
         patch.setattr("compactlab.reports.page.page.write", stopped)
         done = compactlab(*command)
-    assert done.code == 130
+    assert (done.code, "stopped; finished runs are in" in done.err) == (130, True)
     done = compactlab(*command)
     assert (done.code, (tmp_path / "out/report.html").is_file()) == (0, True), done.said
 

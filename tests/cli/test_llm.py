@@ -132,8 +132,8 @@ def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(run, server):
     record = ("--summarizer", at(server), "--answers", "a", "--ask", "record", "-o", "one")
     short = run(*record, "--budget", 0.0001)
     assert short.code == 1
-    assert "0.0001 USD" in short.out.replace("\n", " ")
-    assert (server.asked, "0 new" in short.err) == ([], True)
+    assert "the budget is 0.0001 USD" in short.out.replace("\n", " ")
+    assert (server.asked, "asked for 0 new answers" in short.err) == ([], True)
     assert run(*record, "--budget", 5).code == 0
 
 

@@ -112,6 +112,7 @@ def test_prices_that_end_are_told_with_their_day(compactlab):
     )
     told = {name: row["promised_until"] for name, row in rows.items() if row["promised_until"]}
     assert told == {"gpt-5-6-sol": "2026-11-21"}
+    assert rows["gpt-6-2-astra"]["price_source"].startswith("seen on 2026-11-27, second-hand: ")
     assert rows["gpt-6-2-astra"]["priced_at"] == "2026-11-27"
     assert rows["gpt-6-2-sol"]["client_window"] == 500_000
     assert rows["claude-opus-5"]["client_window"] == 1_000_000
@@ -232,9 +233,10 @@ def test_a_run_under_ones_own_model_is_billed_by_its_prices(compactlab, process,
     for name in ("mine.1", "mine.1+night", "claude-sonnet-4-5"):
         assert re.search(rf"^Model {re.escape(name)}[;:]", done.out, re.MULTILINE)
         assert f"Model {name}; window" in shown
-    assert "50,000" in shown
+    assert "Model mine.1; window 50,000 tokens" in shown
     page = (tmp_path / "out1" / "report.html").read_text("utf-8")
     assert "--models FILE_OF_OWN_MODELS" in page
+    assert "Model mine.1+night; window 50,000 tokens" in page
 
 
 def test_a_recording_can_name_ones_own_model(compactlab, own, tmp_path):
@@ -296,7 +298,7 @@ def test_several_models_are_told_apart_everywhere(compactlab, tmp_path):
     run = ("run", "--conversations", TINY, *strategies, *models, "--jobs", 1)
     done = compactlab(*run, "--out", out)
     assert done.code == 0, done.said
-    assert "catalogue" not in done.out
+    assert "not in the catalogue" not in done.out
     names[-1] = "gpt-6-1-sol"
     runs = Results.load(out).runs
     assert [run.model for run in runs] == [name for name in names for _ in range(2)]

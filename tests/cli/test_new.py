@@ -133,4 +133,4 @@ def test_a_summariser_can_be_run_from_the_command_line_and_from_a_file(
     ):
         experiment.write_text(f"{head}{written}\n")
         again = compactlab("run", experiment, "-o", "compactlab-out", "--allow-code")
-        assert again.code == 0, again.said
+        assert "nothing to run" in again.out, again.said

@@ -52,7 +52,7 @@ def test_a_folder_without_transcripts_is_named(compactlab, tmp_path, command):
     (tmp_path / "notes.txt").write_text("nothing")
     done = compactlab(command, *named, tmp_path)
     assert done.code == 2
-    assert "1 file" in done.err
+    assert "1 file of unknown format" in done.err
 
 
 @pytest.mark.parametrize("name", ["talks", "talks/a.jsonl"])

@@ -84,6 +84,7 @@ def own(tmp_path):
 def test_a_strategy_of_ones_own_is_run_from_its_file(run, own, tmp_path):
     done = run(strategies=("keep_all", own("raise KeyError('my own fault')")))
     assert done.code == 1
+    assert "my own fault" in done.said
     runs = Results.load(tmp_path / "out").runs
     assert [run.status for run in runs] == ["ok", "failed"]
     assert str(tmp_path) not in runs[1].error
@@ -281,7 +282,7 @@ def test_an_error_of_many_runs_is_one_line(run, chat, tmp_path):
     done = run(what=tmp_path / "talks", strategies=("keep_all", "keep_none"))
     assert done.code == 1
     (line,) = [line for line in done.out.splitlines() if "name one: --model" in line]
-    assert "10 runs (a, b, c and 2 more; keep_all and keep_none)" in line
+    assert "10 runs (a, b, c and 2 more; keep_all and keep_none) under recorded: " in line
 
 
 def test_a_folder_without_transcripts_is_nothing_to_replay(run, tmp_path):
@@ -312,7 +313,7 @@ def test_a_file_that_is_gone_is_named_and_made_again(run, compactlab, tmp_path, 
     for ask in (("query", out, "SELECT 1"), ("report", out), ("merge", out, "-o", tmp_path / "b")):
         done = compactlab(*ask)
         assert done.code == 2
-        assert f"calls/{file.name}" in done.err
+        assert f"calls/{file.name} is gone; to run the experiment again mends it" in done.err
     assert run().code == 0
     assert contents(out) == before
 

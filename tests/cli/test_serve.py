@@ -219,7 +219,7 @@ def test_what_is_not_understood_is_refused_only_if_that_was_asked_for(
 
 def test_the_help_has_an_example():
     done = called("serve", "--help")
-    assert "--port 8123" in done.out
+    assert "compactlab serve --port 8123 --redact" in done.out
 
 
 @pytest.fixture(scope="module")
@@ -306,7 +306,7 @@ def test_a_dropped_transcript_shows_bill_causes_thrash_and_trigger(serving, open
     for heading in ("What was spent?", "Why did tokens miss the cache?",
                     "Compaction after compaction?"):  # fmt: skip
         assert audit.get_by_role("heading", name=heading).is_visible()
-    assert " 30 calls" in audit.locator(".verdict").first.inner_text()
+    assert "of input in 30 calls" in audit.locator(".verdict").first.inner_text()
     tune = page.frame_locator("#part-tune iframe")
     verdict = tune.locator(".verdict").first.inner_text()
     assert verdict.startswith(("Set trigger=", "Keep your setting"))
@@ -329,7 +329,7 @@ def test_garbage_is_answered_in_words(serving, opened, tmp_path):
     garbage.write_text("eggs and milk\n", encoding="utf-8")
     drop(page, garbage)
     said = finished(page)
-    assert "no result" in said
+    assert "Bill, causes and thrash: no result" in said
     assert said.count("unknown format") + said.count("not JSON") >= 1, said
     assert "Traceback" not in said
     assert str(server.folder) not in said

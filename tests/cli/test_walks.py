@@ -208,7 +208,7 @@ class Trimmed(compactlab.Strategy):
 def test_ones_own_strategy_and_a_frameworks_are_rows_of_a_table(user):
     new = user.types("new", "strategy", "few_turns")
     assert new.code == 0, new.said
-    assert "compactlab run" in new.out
+    assert "try it: compactlab run" in new.out
     file = user.folder / "few_turns.py"
     source = file.read_text("utf-8")
     assert "= 0.8\n" in source

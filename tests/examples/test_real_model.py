@@ -56,4 +56,5 @@ def test_a_real_model_is_recorded_and_replayed_to_the_byte(tmp_path):
     if "cannot be had" in run.stderr:
         pytest.skip(run.stderr.splitlines()[-1])
     assert run.returncode == 0, run.stdout + run.stderr
+    assert "Its text is nonsense" in run.stdout
     assert run.stdout.count("the same bytes") == len(TASKS) == 3

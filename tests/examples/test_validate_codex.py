@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import validate_codex as script
 
-from tests.lines import lines_with
 from tests.recordings import codex, written
 
 
@@ -86,10 +85,11 @@ def test_too_few_sessions_are_refused(tmp_path, capsys):
     rollout(tmp_path / "a.jsonl")
     codex(tmp_path / "b.jsonl")
     assert script.main([str(tmp_path)]) == 2
+    assert "two sessions of Codex" in capsys.readouterr().err
 
 
 def test_of_the_recorded_ones_one_trigger_is_missed(shared, capsys):
     code = script.main([str(shared / "recorded")])
     told = capsys.readouterr().out
     assert (code, len(re.findall("MISSED", told)), len(re.findall("  met  ", told))) == (1, 1, 20)
-    assert "95,808" in lines_with(told, "MISSED")
+    assert "MISSED  00-34f597b72d-1: at 95,808; ours has not fired there" in told

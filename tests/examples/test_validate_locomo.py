@@ -176,7 +176,7 @@ BM25, top 25 is not below BM25, top 50\
 
 def test_without_questions_it_says_so(tmp_path, capsys):
     assert locomo.main([str(folder(tmp_path, talk(TURNS, [])))]) == 2
-    assert "LoCoMo" in capsys.readouterr().err
+    assert "no question of LoCoMo in it has evidence" in capsys.readouterr().err
 
 
 @pytest.mark.slow

@@ -90,7 +90,7 @@ FNC@1 rises strictly: 0.857, 1.000, 1.000, 1.000\
 
 def test_without_trajectories_it_says_so(tmp_path, capsys):
     assert tau.main([str(folder(tmp_path, {"messages": [said("user", "Hello.")]}))]) == 2
-    assert "tau-bench" in capsys.readouterr().err
+    assert "no trajectories of tau-bench" in capsys.readouterr().err
 
 
 def test_it_rises_on_the_recorded_trajectories(shared, capsys):

@@ -123,4 +123,6 @@ Window narrowed to 9,000 tokens; Summaries by HIGH()\
 Model as recorded: claude-sonnet-4-5 (90 calls); window narrowed to 2,000 tokens; summaries by
 LOW(); 2 strategies over 30 conversations\
 """)
-    assert "by HIGH(): " in brief(store(*one, *other, summarizers=writers))
+    assert "Window narrowed to 9,000 tokens; Summaries by HIGH(): " in brief(
+        store(*one, *other, summarizers=writers)
+    )

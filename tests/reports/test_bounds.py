@@ -128,6 +128,8 @@ def test_in_the_chart_what_sees_the_future_is_a_bound(make, store):
     results = store(make("keep_all()", FULL), *runs, sees_future=["oracle()"])
     chart = pareto(only(results), strategy_colours(results), "p")
     assert chart is not None
+    text = chart.markup()
+    assert "bound, no choice" in text
     assert strategy_colours(results)["oracle()"] == "grey"
 
 

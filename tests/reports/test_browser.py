@@ -221,7 +221,7 @@ def test_a_name_that_nothing_has_is_answered(page):
 
 def test_who_never_compacted_is_told_of_the_chosen_conversation(page):
     idle = page.locator("[data-idle]")
-    assert "talk-19 (claude-code)" in idle.inner_text()
+    assert idle.inner_text().startswith("Never compacted talk-19 (claude-code): ")
     for name, visible in (("talk-18", False), ("talk-19", True)):
         page.locator(".conversation select").select_option(label=f"{name} (claude-code)")
         assert idle.is_visible() == visible
@@ -264,9 +264,9 @@ def test_a_panel_tells_the_call_that_is_pointed_at(page):
     page.mouse.move(0, 0)
     assert caption.inner_text() == whole
     panel.focus()
-    assert caption.inner_text().startswith("call 2: 290 ")
+    assert caption.inner_text().startswith("call 2: 290 prompt tokens, 90 missed the cache; 0.00")
     page.keyboard.press("ArrowLeft")
-    assert caption.inner_text().startswith("call 1: 200 ")
+    assert caption.inner_text().startswith("call 1: 200 prompt tokens, 200 missed the cache; ")
 
 
 @pytest.mark.parametrize("system", ["dark", "light"])
@@ -481,7 +481,8 @@ def test_a_head_says_what_it_means_to_keys_and_to_a_touch(opened, path, *, touch
         head.focus()
     bubble = page.locator(".bubble")
     bubble.wait_for()
-    assert "cost_usd" in bubble.inner_text()
+    assert "Cost of all requests" in bubble.inner_text()
+    assert "cost_usd in CSV and JSON" in bubble.inner_text()
     page.keyboard.press("Escape")
     assert bubble.is_hidden()
 

@@ -198,7 +198,7 @@ def test_turns_of_a_memory_flush_are_counted_with_their_calls():
     found = data_of(THRASH, thrash_of([log.entry()]))
     assert (found["flush_turns"], found["flush_calls"]) == (1, 2)
     told = "\n".join(map(str, compacted(ledger([log.conversation]))))
-    assert "(2 calls)" in told
+    assert "1 memory flushes (2 calls), 1.0 per compaction" in told
 
 
 OTHER = "gpt-5.6-sol"

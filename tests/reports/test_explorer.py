@@ -167,6 +167,7 @@ def test_a_page_with_it_is_the_same_twice_and_has_one_script(small):
     text = page(small)
     assert text == page(small)
     assert len(re.findall(r"<script>", text)) == 1
+    assert "Cost at other prices" in text
 
 
 def test_a_real_replay_with_another_lifetime_costs_what_is_said(tmp_path):

@@ -76,6 +76,7 @@ def test_without_a_touch_it_is_the_bill_of_the_table(place):
     table = {row.locator("th").inner_text(): row.locator("td").first.inner_text() for row in still}
     assert not place.locator(".still").is_visible()
     assert bill(place) == {name.strip(): cost for name, cost in table.items()} != {}
+    assert told(place).endswith("The same as replayed.")
 
 
 def test_prices_turn_the_order_and_that_is_told(place):
@@ -108,7 +109,7 @@ def test_a_shorter_lifetime_costs_more_and_is_called_approximated(place):
     assert "never expires" in place.inner_text()
     place.get_by_role("button", name="As replayed").click()
     assert float(bill(place)["keep_all"]) == before
-    assert "5 min" in place.inner_text()
+    assert "5 min, as replayed" in place.inner_text()
 
 
 def test_a_slider_obeys_the_keyboard_and_says_where_it_is(place):
@@ -161,6 +162,7 @@ def tuning(opened: Open, tmp_path: Path) -> Locator:  # noqa: F811
 def test_every_place_of_the_slider_is_a_replay(tuning):
     slider, output = tuning.get_by_role("slider"), tuning.locator("output")
     assert output.inner_text() == "trigger=85,000 (2 of 4 replayed)"  # the one to take
+    assert "to take; cheapest with recovery" in tuning.inner_text()
     # Below 200,000 tokens Claude Code has no window to set, only a percentage.
     assert '"CLAUDE_AUTOCOMPACT_PCT_OVERRIDE": "48"' in tuning.locator("pre").inner_text()
     seen = []

@@ -155,7 +155,8 @@ def test_every_head_of_a_figure_says_what_it_means_and_no_glossary_says_it_again
         if key in METRICS:
             meaning = escape(METRICS[key].meaning)
             assert f'noted" title="{meaning}' in before
-    assert "\nprefix_reuse in " in shown
+    assert "\nprefix_reuse in CSV and JSON" in shown
+    assert "What the figures mean" not in shown
     assert "compactlab list metrics" in shown[shown.index('id="about"') :]
 
 
@@ -233,6 +234,7 @@ def test_without_runs_it_says_so():
 
 def test_when_all_failed_it_names_them(fail, store):
     text = page(store(fail("keep_all()"), fail("turn_slice()", "two")))
+    assert "There is nothing to compare" in text
     assert "ValueError: no" in text
     assert drawings(text) == 0
 
@@ -331,7 +333,7 @@ def test_a_difference_speaks_of_intervals_where_it_has_them(make, store):
 def test_a_command_in_a_note_is_code_that_does_not_break(make, store):
     broken = {f"s{n}()": {"pairs": "so"} for n in range(4)}
     text = page(store(*map(make, broken), breaks=broken))
-    assert "<code>compactlab list strategies" in text
+    assert "<code>compactlab list strategies --format json</code> lists all rules." in text
     assert ".notes code { font-size: 0.93em; white-space: nowrap; }" in text
 
 
@@ -375,7 +377,7 @@ def test_a_column_that_is_nearly_empty_is_left_out_and_named(make, store):
     keys = [column.key for column in tabled(results).columns]
     assert "flushed_compactions" not in keys
     assert "recall" in keys
-    assert " left out: flushed." in page(results)
+    assert "most strategies are left out: flushed." in page(results)
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -576,7 +578,7 @@ def test_a_large_store_makes_a_page_of_one_megabyte_at_most():
     known = data(text)
     assert len(known["conversations"]) >= 12
     assert len(known["strategies"]) == 30
-    assert "no room" in text or len(known["conversations"]) == 100
+    assert "This page has no room for" in text or len(known["conversations"]) == 100
 
 
 @pytest.mark.usefixtures("undrawn")
@@ -589,7 +591,7 @@ def test_of_very_many_conversations_the_first_are_listed(make, store, monkeypatc
     listing, _, _ = listed.partition("</details>")
     assert ["c0" in listing, "c1" in listing, "c2" in listing] == [True, True, False]
     assert "and 1 more" in listing
-    assert "<code>compactlab report" in listing
+    assert "<code>compactlab report --format csv</code>" in listing
 
 
 def test_a_long_table_is_looked_through_once_to_see_whether_it_can_be_sorted():

@@ -41,6 +41,7 @@ def test_a_recording_has_its_date_and_other_stores_have_ids():
     run = make("keep_all()")
     assert title_of(run) == named_by_id(run) == "one (claude-code)"
     run.title = "Mend the parser"
+    assert title_of(run) == "Mend the parser"
     calls = {name: run.calls.array(name).tolist() for name in run.calls.columns}
     run.rows["calls"] = CALLS.filled({**calls, "time": [1_762_500_000.0] * len(run.calls)})
     run.seed = 2

@@ -78,7 +78,9 @@ Model gpt-5; windows of 40k and 60k tokens; 1 strategy over 1 conversation\
 
 def test_a_page_of_windows_ranks_by_window_and_speaks_of_no_models():
     text = page(swept())
-    assert "only in the model" not in text
+    assert "Ranks by window" in text
+    assert "better depends on the window." in " ".join(text.split())
+    assert "differ only in the model" not in text
 
 
 def test_a_window_that_is_the_models_own_is_not_called_narrowed():
@@ -93,4 +95,5 @@ def test_who_counts_turns_says_why_it_exceeds_the_window_and_what_helps():
         SESSION, ["turn_slice", "pi"], window=40_000, controls=False, loop="open"
     )
     text = " ".join(brief(results).split())
+    assert "of calls: it counts turns, not tokens; auto_compact + turn_slice fits" in text
     assert text.count("counts turns") == 1

@@ -36,6 +36,7 @@ def test_classes_of_tokens_add_up_to_the_cost(small, texts):
     labels = texts(chart.figure)
     assert {"cache read", "cache write", "output", "summary calls"} <= set(labels)
     assert "plain input" not in labels  # nothing was
+    assert "cost of all conversations, USD" in labels
 
 
 def test_without_classes_there_is_no_chart_of_them(compared):
@@ -51,6 +52,7 @@ def test_causes_are_pieces_of_what_was_fresh(small, texts):
     assert pieces(chart, number)[:3] == [0, 2_000, 2_400]  # append, cold start, compaction of two
     assert chart is not None
     assert "compaction_call" in texts(chart.figure)
+    assert "cache-miss tokens, all conversations together" in texts(chart.figure)
 
 
 def test_where_nothing_was_fresh_there_are_no_causes(make, store):

@@ -70,6 +70,7 @@ def test_recall_falls_with_the_lag(compared, texts):
     (band,) = chart.figure.axes[0].collections  # between junk and oracle, of who summarises
     heights = {float(y) for path in band.get_paths() for y in path.vertices[:, 1]}
     assert {0.2, 0.8, 0.9, 1.0} >= {round(y, 9) for y in heights}
+    assert "what a summary can change" in chart.caption
 
 
 def test_without_facts_there_are_no_curves(compared):

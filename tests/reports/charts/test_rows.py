@@ -178,6 +178,7 @@ def test_continuity_says_unit_and_direction_of_each_column(compared, texts):
     labels = texts(chart.figure)
     assert {"tau \N{UPWARDS ARROW}", "% \N{DOWNWARDS ARROW}", "%", "25", "10"} <= set(labels)
     assert "\N{MINUS SIGN}0.50" in labels
+    assert "an order below 0 counts as 0" in chart.caption
     # Novelty is good by three quarters; order below 0 is not good at all, and drift is neither.
     shades = [patch.get_alpha() for patch in chart.figure.artists if patch.get_alpha()]
     assert shades == [0.5, 0.5, 0.4]  # the first two: forward need and structural validity

@@ -246,6 +246,9 @@ def test_where_one_store_has_no_recall_all_needs_are_compared(many):
         run.metrics = {n: v for n, v in run.metrics.items() if not n.startswith("recall")}
     for one, other in ((former, many()), (many(), former)):
         matches, _ = between(("one", one), [("other", other)], ["cut(most=3)"])
+        said = terminal.write(report(matches))
+        assert "cut(most=3) in other recalls" not in said
+        assert "not known of both; miss rate" in said
     assert findings(matches) == snapshot("""\
 cut(most=3) in other costs as much as cut(most=3) in one: the same in every conversation.
 cut(most=3) in other: recall ≥20k is not known of both; miss rate, all needs: 20.0% (cut(most=3)

@@ -141,6 +141,7 @@ def test_next_actions_go_there_and_back_too(probe):
     )
     done = probe(*action, *log(evaluated(samples, repeats(session()))))
     assert done.code == 0, done.said
+    assert "Scored by the evaluator" in done.out
     assert cells(done.out, "includes") == ["1", "1"]
 
 
@@ -238,7 +239,7 @@ def test_to_export_to_read_a_log_and_to_ask_are_different_ways(probe):
     export, dry, ask = ("--export", "samples.jsonl"), ("--dry-run",), ("--ask", "record")
     for one, other in ((export, dry), (export, log({})), (log({}), dry), (log({}), ask)):
         done = probe(*one, *other)
-        assert done.code == 2
+        assert (done.code, "are different ways: choose one" in done.err) == (2, True)
     assert not Path("samples.jsonl").exists()
     assert not Path("answers").exists()
 

@@ -41,7 +41,8 @@ def test_a_model_that_never_acts_agrees_nowhere_and_is_too_weak(probe):
     with reading(knows_nothing) as server:
         done = probe("--base-url", f"{server.url}/v1", "--ask", "record", *ACTION[:2])
     words = " ".join(done.out.split())
-    assert "Reader too weak: " in words
+    assert "With the full context 0% of its answers are an action" in words
+    assert "Reader too weak: it does no better than that" in words
     for row in data(probe(*ACTION))["by_strategy"]:
         assert {row[f"{kind}_full"]["value"] for kind in ("tool", "arguments")} == {0.0}
 

@@ -144,6 +144,7 @@ def test_a_dry_run_asks_nobody_and_says_how_many_answers_and_dollars_at_most(pro
     most = float(words[words.index("most", words.index("USD,")) - 3])
     spent = float(asked.err.split(" USD")[0].split()[-1])
     assert 0 < count <= int(words[3])
+    assert "computed with summaries by calibrated" in before.out
     assert 0 < spent <= most
     assert after.out == snapshot("would ask for 0 answers not yet recorded\n")
 
@@ -152,7 +153,7 @@ def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(probe):
     with reading(finds(session())) as server:
         short = probe(*at(server.url), "--budget", 0.005)
         count = len(server.asked)
-        assert (short.code, "0.005 USD" in short.err.replace("\n", " ")) == (2, True)
+        assert (short.code, "the budget is 0.005 USD" in short.err.replace("\n", " ")) == (2, True)
         assert short.out == ""
         assert probe(*at(server.url), "--budget", 5).code == 0
     assert 0 < count < len(server.asked)
@@ -161,7 +162,7 @@ def test_a_budget_ends_the_asking_and_a_larger_one_goes_on(probe):
 def test_what_is_not_recorded_ends_it_and_says_how_to_record_it(probe, tmp_path):
     done = probe()
     assert done.code == 2
-    assert "--ask record" in done.err.replace("\n", " ")
+    assert "add --ask record" in done.err.replace("\n", " ")
     assert (done.out, [*tmp_path.iterdir()]) == ("", [])
 
 
