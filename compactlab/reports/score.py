@@ -1,4 +1,4 @@
-"""Whether external text states a fact by chance: any long text contains short values."""
+"""Score of a context that another product compacted: the facts of a conversation that it keeps."""
 
 from __future__ import annotations
 

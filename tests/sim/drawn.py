@@ -13,7 +13,7 @@ from compactlab.sim.core.message import Message, Part, PartType, Role, Source
 from compactlab.sim.core.tokens import Tokenizer
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import Model
-from compactlab.sim.replay.trace import Bill, Meter
+from compactlab.sim.replay.meter import Bill, Meter
 
 QUICK = Tokenizer("chars4")
 

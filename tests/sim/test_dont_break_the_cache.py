@@ -23,7 +23,7 @@ from compactlab.sim.core.message import Message, Usage
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, find_model
 from compactlab.sim.models.pricing import prices_of
-from compactlab.sim.replay.trace import Meter
+from compactlab.sim.replay.meter import Meter
 from tests.sim.drawn import QUICK, sized, text
 
 JANUARY = datetime(2026, 1, 15, tzinfo=UTC).timestamp()

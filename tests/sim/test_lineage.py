@@ -9,7 +9,8 @@ from compactlab.sim.cache import Anthropic
 from compactlab.sim.cache.prompt import Lineage, Place, Prompt
 from compactlab.sim.core.view import View
 from compactlab.sim.metrics.run_data import dead_writes
-from compactlab.sim.replay.trace import Meter, SideCall
+from compactlab.sim.replay.meter import Meter
+from compactlab.sim.replay.trace import SideCall
 from tests.sim.drawn import GAP, QUICK, Request, model_under, requests, sized, text, views
 from tests.sim.reference_cache import blocks_of, shared_blocks, sizes_of
 

@@ -13,7 +13,7 @@ from compactlab.sim.core.errors import ModelError
 from compactlab.sim.core.stream import stream
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import Model, find_model
-from compactlab.sim.replay.trace import Bill, Meter
+from compactlab.sim.replay.meter import Bill, Meter
 from tests.sim.drawn import Request, billed, growing, model_under, sized, text
 
 LIVELY = Anthropic(minimum=0)

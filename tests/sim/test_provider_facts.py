@@ -11,7 +11,7 @@ from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import View
 from compactlab.sim.models.model import catalogue, find_model
-from compactlab.sim.replay.trace import Meter
+from compactlab.sim.replay.meter import Meter
 from tests.sim.drawn import Client, Request, model_under, part, sized, text
 
 TOOL = text("", size=3000, name=TOOLS)

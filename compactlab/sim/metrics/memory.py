@@ -1,4 +1,4 @@
-"""Amnesia: the share of required facts that a prompt no longer holds."""
+"""What a prompt remembers: recall, and amnesia, the share of required facts that are gone."""
 
 from __future__ import annotations
 

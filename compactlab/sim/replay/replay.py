@@ -22,13 +22,14 @@ from compactlab.sim.facts.needs import Later
 from compactlab.sim.models.model import Catalogue, Model, built_in, replayable
 from compactlab.sim.replay.client import SUGGESTION, Churn, Client
 from compactlab.sim.replay.host import Host, Services
+from compactlab.sim.replay.meter import CountingMeter, Meter
 from compactlab.sim.replay.recovery import Actor, ClosedLoop
 from compactlab.sim.replay.session import Session, loses
 from compactlab.sim.replay.side_calls import Outbox, SideCalls
 from compactlab.sim.replay.sizes import WHOLE, Unseen, spoken, unseen
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
-from compactlab.sim.replay.trace import NOWHERE, CountingMeter, Header, Meter, Step, Trace
+from compactlab.sim.replay.trace import NOWHERE, Header, Step, Trace
 
 RECORDED = "recorded"
 

@@ -15,6 +15,7 @@ from compactlab.sim.core.notes import Remembered
 from compactlab.sim.core.view import Messages, View
 from compactlab.sim.models.model import Catalogue, Model
 from compactlab.sim.replay.host import Host
+from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.session import Session
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import (
@@ -24,7 +25,7 @@ from compactlab.sim.replay.summarize import (
     Written,
     faults,
 )
-from compactlab.sim.replay.trace import NOWHERE, Meter, Outside, SideCall
+from compactlab.sim.replay.trace import NOWHERE, Outside, SideCall
 
 # Conversion of an agent's extra turn to messages of the replay.
 

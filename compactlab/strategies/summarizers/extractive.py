@@ -1,4 +1,4 @@
-"""Shared code of summarisers that quote: units, budget, and writing with exact sources."""
+"""Extractive summarisers: units of the text, chosen within a budget, with exact sources."""
 
 from __future__ import annotations
 

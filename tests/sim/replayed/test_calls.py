@@ -10,10 +10,10 @@ from compactlab.sim.core.conversation import Fact, Need
 from compactlab.sim.core.message import Message, Part, Source, Usage
 from compactlab.sim.core.view import Phase, View
 from compactlab.sim.models.model import Degradation
+from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.recovery import ClosedLoop
 from compactlab.sim.replay.replay import RECORDED
 from compactlab.sim.replay.summarize import TurnRequest
-from compactlab.sim.replay.trace import Meter
 from compactlab.strategies.catalogue import find_strategy
 from tests.sim.drawn import model_under, text
 from tests.sim.replayed.test_extra_turns import Scribe

@@ -30,8 +30,9 @@ from compactlab.sim.diff import (
     prompt_of,
 )
 from compactlab.sim.metrics import RunData
+from compactlab.sim.replay.meter import Meter
 from compactlab.sim.replay.replay import Options, record
-from compactlab.sim.replay.trace import Meter, Step
+from compactlab.sim.replay.trace import Step
 from compactlab.sim.store.parquet import Rows
 from compactlab.sim.store.tables import HEAD, SYSTEM, TABLES, TAIL, columns_of
 from compactlab.strategies.catalogue import find_strategy
