@@ -1,6 +1,7 @@
 """What null summarisers say, at which length, and what a run tells of them."""
 
 from collections import Counter
+from dataclasses import dataclass
 from functools import cache
 
 import pytest
@@ -10,12 +11,16 @@ from compactlab.scenarios.coding_agent import CodingAgent
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.message import Part
 from compactlab.sim.core.tokens import Tokenizer
+from compactlab.sim.core.view import View
 from compactlab.sim.facts.wording import Wording
+from compactlab.sim.replay.host import Host
 from compactlab.sim.replay.replay import Options, record
+from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Matched, Summarizer, SummaryRequest
 from compactlab.sim.replay.trace import Trace
 from compactlab.sim.store.run import Run
 from compactlab.strategies.catalogue import find_strategy
+from compactlab.strategies.claude_code import FullSummary
 from compactlab.strategies.summarizers.catalogue import find_summarizer
 from compactlab.strategies.summarizers.controls import Junk
 from tests.summarizers.story import Story, token
@@ -92,19 +97,31 @@ def lags(run: Run) -> dict[str, list[tuple[int, int, int]]]:
     return table
 
 
-def one(strategy: str, summarizer: str = "lexrank", *, controls: bool = True) -> Run:
+@dataclass(frozen=True)
+class Thrifty(FullSummary):
+    """Summarises only while the cache is warm, and says that it looks there."""
+
+    by_price = True
+
+    def compact(self, view: View, host: Host) -> View:
+        warm = host.reported is not None and host.reported.cache_read > 0
+        return FullSummary.compact(self, view, host) if warm else view
+
+
+def one(strategy: str | Strategy, summarizer: str = "lexrank", *, controls: bool = True) -> Run:
     results = compactlab.run(
         talk(), strategy, ["claude-sonnet-4-5"], window=15_000, summarizer=summarizer,
-        controls=controls,
+        controls=controls, isolate=False,
     )  # fmt: skip
     return results.runs[0]
 
 
-def test_beside_a_summariser_stand_the_same_replays_as_with_a_null_summariser_alone():
-    beside = lags(one("auto_compact"))
+@pytest.mark.parametrize("strategy", ["auto_compact", Thrifty()])
+def test_beside_a_summariser_stand_the_same_replays_as_with_a_null_summariser_alone(strategy):
+    beside = lags(one(strategy))
     assert list(beside) == ["", *SIDES]
     # Of those that are not matched in length; the oracle says what is needed and stops.
-    assert beside["oracle"] == lags(one("auto_compact", "oracle", controls=False))[""]
+    assert beside["oracle"] == lags(one(strategy, "oracle", controls=False))[""]
     # The same needs at the same lags, whoever writes.
     needs = [[row[:2] for row in rows] for rows in beside.values()]
     assert needs.count(needs[0]) == len(needs)
