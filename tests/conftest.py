@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -132,6 +132,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         help="folder of vectors for tests/conformance; repeatable (default: those of shared)",
     )
+
+
+@pytest.fixture
+def golden() -> Callable[[str, str], None]:
+    """Compare a text with a stored one; COMPACTLAB_UPDATE_GOLDEN=1 stores it instead."""
+
+    def check(name: str, text: str) -> None:
+        path = ROOT / "tests" / "golden" / name
+        if os.environ.get("COMPACTLAB_UPDATE_GOLDEN"):
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text, encoding="utf-8", newline="")
+        assert path.read_bytes().decode() == text
+
+    return check
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,10 @@
 """What of an output, or of an error, a snapshot shall hold: in lines that fit."""
 
 import re
-from collections.abc import Callable, Sequence
-from textwrap import fill
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from textwrap import fill, indent
+from typing import Any
 
 import pytest
 
@@ -27,3 +29,22 @@ def refusal(error: type[BaseException], call: Callable[[], object]) -> str:
     with pytest.raises(error) as caught:
         call()
     return fitting(str(caught.value))
+
+
+def refusals(
+    error: type[BaseException],
+    call: Callable[[Any], object],
+    given: Iterable[Any],
+    here: Path = Path("HERE"),
+) -> str:
+    """Return each thing given and, under it, what the error says that the call must end with.
+
+    A place that the error may name is called HERE.
+    """
+    told = ""
+    for each in given:
+        with pytest.raises(error) as caught:
+            call(each)
+        said = fitting(str(caught.value).replace(str(here), "HERE"))
+        told += f"{each}\n{indent(said, '    ')}\n"
+    return told

@@ -69,7 +69,7 @@ def test_one_call_rows_for_machines_and_a_transcript(chat, tmp_path, compactlab)
     few, whole = (compactlab(*small, *more).out for more in ((), ("--all",)))
     assert ("..." in few, "..." in whole) == (True, False)
     one = compactlab(*small, "--call", 1)
-    assert "call 1, claude-sonnet-4-5" in one.out
+    assert lines_with(one.out, "call 1,") == snapshot("call 1, claude-sonnet-4-5, answered by m2")
     assert lines_with(one.out, "cold_start") == snapshot(
         "cache miss  14,037 cold_start: the session's first request"
     )

@@ -156,7 +156,7 @@ def test_in_python_one_gets_a_frame(tuned):
     frame = found.frame()
     assert frame["setting"].str.contains("trigger=20000").sum() == 1
     assert frame["best"].sum() <= 1
-    assert "codex, window 60,000 tokens" in found.text()
+    assert lines_with(found.text(), "codex, window") == snapshot("codex, window 60,000 tokens")
     assert found.runs == 0
     with raises("UsageError: sessions must be at least 1, and points at least 2"):
         package.tune(TALKS, points=1)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
+from inline_snapshot.extra import raises
 
 from compactlab.llm.asker import Asker
 from compactlab.llm.endpoint import Endpoint, _clients
@@ -133,7 +134,7 @@ def test_what_may_have_to_be_paid_stays_reserved(tmp_path, server):
         pass  # nobody listens there any more
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr("compactlab.llm.endpoint._RETRIES", 0)
-        with pytest.raises(ModelError, match="Connection error"):
+        with raises(snapshot("ModelError: no answer of gpt-5-mini: Connection error.")):
             asker.answer(asked(), Endpoint("openai", f"{gone.url}/v1"))
     with pytest.raises(ModelError, match=rf"{most:.4f} USD is reserved"):
         asker.answer(asked(), Endpoint("openai", f"{server.url}/v1"))
@@ -209,7 +210,7 @@ a budget needs the price of own-model, which is not known: write it into a file 
 """)
     with pytest.raises(UsageError, match="dollars"):
         Asker(tmp_path, budget=-1)
-    with pytest.raises(UsageError, match="replay, record, refuse"):
+    with raises(snapshot("UsageError: models are asked by replay, record, refuse, not 'ask'")):
         Asker(tmp_path, "ask")  # type: ignore[arg-type]
 
 

@@ -1,10 +1,8 @@
 """Small stores made by hand, so that every figure in a report can be reckoned on paper."""
 
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from math import fsum
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,9 +12,6 @@ from compactlab.sim.store.parquet import Rows
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import Run
 from compactlab.sim.store.tables import CALLS, LAG_TABLE
-
-GOLDEN = Path(__file__).parent / "golden"
-UPDATE = "COMPACTLAB_UPDATE_GOLDEN"
 
 WINDOW = 2_000
 _READ, _WRITE, _OUTPUT = 0.3e-6, 3.75e-6, 15e-6
@@ -217,20 +212,6 @@ def small() -> Results:
         )
     lost = Run("four", "", "", "", 0, 0, status="unreadable", error="four.jsonl:3: not JSON")
     return store(*runs, lost, breaks={"recency_buffer()": {"pairs": "as 1.2 does"}})
-
-
-@pytest.fixture
-def golden() -> Callable[[str, str], None]:
-    """Compare a text with a stored one; COMPACTLAB_UPDATE_GOLDEN=1 stores it instead."""
-
-    def check(name: str, text: str) -> None:
-        path = GOLDEN / name
-        if os.environ.get(UPDATE):
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(text, encoding="utf-8", newline="")
-        assert path.read_bytes().decode() == text
-
-    return check
 
 
 @pytest.fixture

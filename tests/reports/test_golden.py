@@ -1,5 +1,5 @@
 """What people see, held fast. To look at a change: COMPACTLAB_UPDATE_GOLDEN=1 pytest tests/reports,
-and read the diff of tests/reports/golden.
+and read the diff of tests/golden.
 """
 
 import csv

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.scenarios.readers.native import Labelled, read_facts
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Message, Source, verbatim
+from tests.lines import refusal
 
 
 def said(id: str, text: str, role: Any = "user") -> Message:
@@ -123,27 +125,26 @@ def test_a_fact_without_literal_text_is_left_out_and_named(tmp_path: Path) -> No
     assert told.left_out == ("f1", "bare")
 
 
-def test_where_none_has_literal_text_there_is_nothing_to_score(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="no message of the conversation says any of its 2 facts"):
-        read(tmp_path, {"value": "Berlin"}, {"value": "Paris"})
+def test_facts_that_cannot_be_used_are_named(tmp_path: Path) -> None:
+    fact, file = {"value": "eu-west-3"}, tmp_path / "facts.json"
 
+    def listed(*facts: Any) -> Labelled:
+        file.write_text(json.dumps(facts, indent=1))
+        return read_facts(file, TALK)
 
-def test_a_bad_item_of_a_list_is_named(tmp_path: Path) -> None:
-    file = tmp_path / "facts.json"
-    file.write_text(json.dumps([{"value": "eu-west-3"}, {"value": 7}], indent=1))
-    with pytest.raises(InputError, match=r"facts\.json: item 2: a fact is an object"):
-        read_facts(file, TALK)
-
-
-def test_a_fact_is_known_once(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="there is a fact 'f' already"):
-        read(tmp_path, *[{"value": "eu-west-3", "id": "f"}] * 2)
-
-
-def test_a_file_without_facts_is_none(tmp_path: Path) -> None:
-    file = tmp_path / "facts.json"
-    file.write_text("[]")
-    with pytest.raises(InputError, match="there is no fact in it"):
-        read_facts(file, TALK)
-    with pytest.raises(InputError, match=r"no\.json"):
-        read_facts(tmp_path / "no.json", TALK)
+    told = [
+        refusal(InputError, lambda: read(tmp_path, {"value": "Berlin"}, {"value": "Paris"})),
+        refusal(InputError, lambda: read(tmp_path, *[{**fact, "id": "f"}] * 2)),
+        refusal(InputError, lambda: listed(fact, {"value": 7})),
+        refusal(InputError, listed),
+        refusal(InputError, lambda: read_facts(tmp_path / "no.json", TALK)),
+    ]
+    assert told == snapshot(
+        [
+            "facts.jsonl: no message of the conversation says any of its 2 facts",
+            "facts.jsonl:2: there is a fact 'f' already",
+            "facts.json: item 2: a fact is an object with a value",
+            "facts.json: there is no fact in it",
+            "no.json: No such file or directory",
+        ]
+    )

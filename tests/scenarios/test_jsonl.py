@@ -10,9 +10,11 @@ import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from inline_snapshot import snapshot
 
 from compactlab.scenarios.readers import jsonl, transcript
 from compactlab.sim.core.errors import InputError
+from tests.lines import refusal
 
 HELLO = b'{"role":"user","content":"hello"}\n'
 
@@ -31,10 +33,9 @@ def test_a_file_that_is_too_large_is_refused_unread(
 ) -> None:
     monkeypatch.setattr(jsonl, "LARGEST_FILE", 3 * len(HELLO) - 1)
     file.write_bytes(HELLO * 3)
-    with pytest.raises(
-        InputError, match=r"story\.jsonl: above \d+ bytes; write less into one file"
-    ):
-        texts(file)
+    assert refusal(InputError, lambda: texts(file)) == snapshot(
+        "story.jsonl: above 101 bytes; write less into one file"
+    )
     file.write_bytes(HELLO * 2)
     assert texts(file) == ["hello", "hello"]
 

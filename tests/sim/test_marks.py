@@ -1,6 +1,5 @@
 """Where a client marks a prompt, and how far a read walks back from there."""
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from inline_snapshot import snapshot
@@ -17,7 +16,7 @@ from compactlab.sim.cache.anthropic import (
 from compactlab.sim.cache.prompt import CLIENT_CONTEXT, TOOLS, Prompt
 from compactlab.sim.core.message import Message
 from compactlab.sim.core.view import View
-from tests.lines import refusal
+from tests.lines import refusal, refusals
 from tests.sim.drawn import OF_AGENTS, QUICK, ROLE, TEXT, part, sized, text, views
 from tests.sim.reference_cache import ReferenceCache, parts_of, without_old_thoughts
 
@@ -59,25 +58,23 @@ def test_marks_stand_where_one_finds_them_by_trying_every_block(grown, marks):
         assert marked(view, *marks) == expected
 
 
-@pytest.mark.parametrize(
-    ("marks", "fault"),
-    [
-        ((), "not 0"),
-        (("tools", "system", "last", "auto", "auto"), "not 5"),
-        (("tools:1h", "tools:5m", "system", "last", "auto"), "not 5"),
-        (("first",), "'first' is not a mark"),
-        (("last:12h",), "'last:12h' is not a mark"),
-        (("last", "system"), "system comes before last"),
-        (("last", "last"), "or is the same"),
-        (("system:5m", "last:1h"), "a mark of 1h must come first"),
-        (("tools:5m", "system:1h", "last"), "a mark of 1h must come first"),
-        (("last:1h", "auto:5m"), "the same block with two lifetimes"),
-        (("last:5m", "auto:1h"), "the same block with two lifetimes"),
-    ],
-)
-def test_wrong_marks_are_refused_before_anything_is_sent(marks, fault):
-    with pytest.raises(ValueError, match=fault):
-        Anthropic(marks=marks)
+WRONG: list[tuple[str, ...]] = [
+    (),
+    ("tools", "system", "last", "auto", "auto"),
+    ("tools:1h", "tools:5m", "system", "last", "auto"),
+    ("first",),
+    ("last:12h",),
+    ("last", "system"),
+    ("last", "last"),
+    ("system:5m", "last:1h"),
+    ("tools:5m", "system:1h", "last"),
+    ("last:1h", "auto:5m"),
+    ("last:5m", "auto:1h"),
+]
+
+
+def test_wrong_marks_are_refused_before_anything_is_sent(golden):
+    golden("faults/marks.txt", refusals(ValueError, lambda marks: Anthropic(marks=marks), WRONG))
 
 
 def test_a_mark_without_a_lifetime_has_that_of_the_request():

@@ -2,6 +2,7 @@
 
 import string
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal
 
 import pytest
@@ -11,7 +12,7 @@ from inline_snapshot import snapshot
 
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.core.spec import build, label_of, parse_spec, snake_case, spec_of
-from tests.lines import refusal
+from tests.lines import refusal, refusals
 
 
 @dataclass(frozen=True)
@@ -128,25 +129,22 @@ def test_nothing_is_executed(typed, tmp_path):
     assert not touched.exists()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"kepe": 1}, "sliding_window: unknown field 'kepe'; did you mean keep?"),
-        ({"keep": "20"}, "sliding_window: keep must be a whole number, not '20'"),
-        ({"keep": 2.0}, "sliding_window: keep must be a whole number, not 2.0"),
-        ({"keep": True}, "sliding_window: keep must be a whole number, not True"),
-        ({"share": "half"}, "sliding_window: share must be a number, not 'half'"),
-        ({"share": False}, "sliding_window: share must be a number, not False"),
-        ({"pin": 1}, "sliding_window: pin must be True or False, not 1"),
-        ({"words": 1}, "sliding_window: words must be text, not 1"),
-        ({"ttl": "1d"}, "sliding_window: ttl must be '5m' or '1h', not '1d'"),
-        ({"ttl": []}, "sliding_window: ttl must be '5m' or '1h', not []"),
-    ],
-)
-def test_a_wrong_field_is_named(arguments, message):
-    with pytest.raises(UsageError) as caught:
-        build(SlidingWindow, arguments)
-    assert str(caught.value) == message
+WRONG: list[dict[str, object]] = [
+    {"kepe": 1},
+    {"keep": "20"},
+    {"keep": 2.0},
+    {"keep": True},
+    {"share": "half"},
+    {"share": False},
+    {"pin": 1},
+    {"words": 1},
+    {"ttl": "1d"},
+    {"ttl": []},
+]
+
+
+def test_a_wrong_field_is_named(golden):
+    golden("faults/fields.txt", refusals(UsageError, partial(build, SlidingWindow), WRONG))
 
 
 def test_a_whole_number_is_a_number():

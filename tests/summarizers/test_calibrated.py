@@ -32,7 +32,7 @@ from compactlab.strategies.summarizers.calibrated import (
     traits_in,
 )
 from compactlab.strategies.summarizers.catalogue import find_summarizer
-from tests.lines import refusal
+from tests.lines import refusal, refusals
 from tests.summarizers.story import Story, many, token
 
 o200k = Tokenizer().text
@@ -266,22 +266,21 @@ def test_a_model_is_the_same_when_it_is_read_back(tmp_path):
         assert find_calibration(str(file)) == by
 
 
-@pytest.mark.parametrize(
-    ("wrong", "reason"),
-    [
-        (("[coefficients]\nall = 0.0", "[coefficients]"), "coefficients.all is missing"),
-        (("kept = 0", "kept = -1"), "paths.root.kept must be a whole number from 0, not -1"),
-        (('client = "ours"', 'client = "other"'), "client unknown client 'other'"),
-        (("slope", "slopes"), "unknown key 'slopes'"),
-        (("all = 0.0", "all = nan"), "coefficients.all must be a number"),
-    ],
-)
-def test_a_file_that_is_no_model_is_refused_with_its_name(wrong, reason, tmp_path):
-    file = tmp_path / "own.toml"
-    file.write_text(model().toml().replace(*wrong), encoding="utf-8")
-    with pytest.raises(InputError, match=reason) as caught:
-        find_summarizer(f"calibrated(profile={str(file)!r})")
-    assert caught.value.path == str(file)
+FAULTS = [
+    ("[coefficients]\nall = 0.0", "[coefficients]"),
+    ("kept = 0", "kept = -1"),
+    ('client = "ours"', 'client = "other"'),
+    ("slope", "slopes"),
+    ("all = 0.0", "all = nan"),
+]
+
+
+def test_a_file_that_is_no_model_is_refused_with_its_name(tmp_path, golden):
+    def find(wrong: tuple[str, str]) -> None:
+        (tmp_path / "own.toml").write_text(model().toml().replace(*wrong), encoding="utf-8")
+        find_summarizer(f"calibrated(profile={str(tmp_path / 'own.toml')!r})")
+
+    golden("faults/calibrations.txt", refusals(InputError, find, FAULTS, tmp_path))
 
 
 def test_a_client_and_a_file_must_be_known():

@@ -141,7 +141,7 @@ def test_next_actions_go_there_and_back_too(probe):
     )
     done = probe(*action, *log(evaluated(samples, repeats(session()))))
     assert done.code == 0, done.said
-    assert "Scored by the evaluator" in done.out
+    assert lines_with(done.out, "Scored by") == snapshot("Scored by the evaluator")
     assert cells(done.out, "includes") == ["1", "1"]
 
 
@@ -258,7 +258,7 @@ def test_scores_are_numbers_as_inspect_has_them(probe):
 def test_a_conversation_counts_once_however_much_is_asked_of_it():
     scored = [Scored(c, "pi", {}, "full", "mine", v) for c, v in [("a", 1), ("a", 1), ("b", 0)]]
     table = WRITERS["md"](with_scores(Document(()), scored))
-    assert "| `mine` | `pi` | 0.5 |" in table
+    assert lines_with(table, "| `mine`") == snapshot("| `mine` | `pi` | 0.5 |")
 
 
 def test_a_log_without_scores_still_has_answers(probe):
