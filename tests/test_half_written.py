@@ -9,8 +9,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 import compactlab
+from tests.lines import lines_with
 from tests.test_hostile_outputs import call
 
 OLD = "what was there"
@@ -89,72 +91,70 @@ COMMANDS = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.fixture(params=WAYS)
+def complaint(request: pytest.FixtureRequest) -> Callable[..., str]:
+    """What a command says that ends because the disk is full."""
+
+    def ended(*words: object) -> str:
+        with pytest.MonkeyPatch.context() as patched:
+            request.param(patched)
+            code, _, complained = call(*words)
+        assert code == 2, complained
+        assert "Traceback" not in complained
+        return lines_with(complained, "No space")
+
+    return ended
+
+
 @pytest.mark.parametrize("name", sorted(COMMANDS))
-def test_the_old_file_is_whole(*, name, way, store, talk, tmp_path, monkeypatch):
+def test_the_old_file_is_whole(*, name, complaint, store, talk, tmp_path):
     file, kept = tmp_path / "file", tmp_path / "kept.json"
     if "{kept}" in COMMANDS[name]:
         assert call("baseline", store, "-o", kept)[0] == 0
     file.write_text(OLD)
     before = sorted(tmp_path.iterdir())
     places = {"{file}": file, "{store}": store, "{talk}": talk, "{kept}": kept}
-    way(monkeypatch)
-    code, _, complained = call(*(places.get(word, word) for word in COMMANDS[name]))
-    monkeypatch.undo()
-    assert code == 2, complained
-    assert "No space left on device" in complained
-    assert "Traceback" not in complained
+    assert complaint(*(places.get(word, word) for word in COMMANDS[name])) == snapshot(
+        "compactlab: cannot write 'file': No space left on device"
+    )
     assert file.read_text("utf-8") == OLD
     assert sorted(tmp_path.iterdir()) == before
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_run_that_cannot_write_says_so_and_goes_on_later(way, tmp_path, monkeypatch):
+def test_a_run_that_cannot_write_says_so_and_goes_on_later(complaint, tmp_path):
     out = tmp_path / "out"
     words = ("run", "--conversations", "coding_agent(turns=2, tokens=2000)", "--jobs", 1)
     words = (*words, "--strategies", "keep_all", "--metrics", "cost_usd", "--out", out)
-    way(monkeypatch)
-    code, _, complained = call(*words)
-    monkeypatch.undo()
-    assert code == 2, complained
-    assert "No space left on device" in complained
-    assert "Traceback" not in complained
+    assert complaint(*words) == snapshot(
+        "compactlab: cannot write 'out/manifest.json': No space left on device"
+    )
     left = [file for file in out.rglob("*") if file.is_file() and file.name != ".lock"]
     assert left == []
     assert call(*words, "--loop", "open")[0] == 0
     assert json.loads((out / "manifest.json").read_text("utf-8"))["loop"] == ""
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_a_page_that_cannot_be_written_leaves_the_one_before(way, store, monkeypatch):
+def test_a_page_that_cannot_be_written_leaves_the_one_before(complaint, store):
     page = store / "report.html"
     page.write_text(OLD)
     before = sorted(store.rglob("*"))
-    way(monkeypatch)
-    code, _, complained = call("merge", store, "-o", store)
-    monkeypatch.undo()
-    assert code == 2, complained
-    assert "No space left on device" in complained
+    assert complaint("merge", store, "-o", store) == snapshot(
+        "compactlab: cannot write 'out/manifest.json': No space left on device"
+    )
     assert page.read_text("utf-8") == OLD
     assert sorted(store.rglob("*")) == before
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_of_new_files_none_is_there_by_half(way, tmp_path, monkeypatch):
-    way(monkeypatch)
-    code, _, complained = call("new", "strategy", "my_own", "--dir", tmp_path)
-    monkeypatch.undo()
-    assert code == 2
-    assert "No space left on device" in complained
+def test_of_new_files_none_is_there_by_half(complaint, tmp_path):
+    assert complaint("new", "strategy", "my_own", "--dir", tmp_path) == snapshot(
+        "compactlab: cannot write 'my_own.py': No space left on device"
+    )
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("way", WAYS)
-def test_charts_are_whole(way, store, tmp_path, monkeypatch):
-    way(monkeypatch)
-    code, _, complained = call("report", store, "--charts", tmp_path)
-    monkeypatch.undo()
-    assert code == 2, complained
-    assert "No space left on device" in complained
+def test_charts_are_whole(complaint, store, tmp_path):
+    assert complaint("report", store, "--charts", tmp_path) == snapshot(
+        "compactlab: cannot write 'cache-misses-by-cause.svg': No space left on device"
+    )
     assert [file for file in tmp_path.rglob("*") if file.is_file()] == []

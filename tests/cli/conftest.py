@@ -5,10 +5,10 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from textwrap import fill
+from textwrap import fill, indent
 from typing import Any
 
 import pytest
@@ -42,6 +42,14 @@ class Outcome:
         for folder in folders:
             text = text.replace(f"{folder}/", "").replace(str(folder), ".")
         return "\n".join(fill(line, 96) for line in text.splitlines())
+
+
+def endings(call: Callable[..., Outcome], given: Iterable[Sequence[object]], *folders: Path) -> str:
+    """Return the words of each command and, under them, how it ended and all that it said."""
+    return "".join(
+        f"{' '.join(map(str, words))}\n{indent(call(*words).told(*folders), '    ')}\n"
+        for words in given
+    )
 
 
 def _code(error: SystemExit) -> int:
