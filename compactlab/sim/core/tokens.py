@@ -149,8 +149,9 @@ def _ranks(name: str, sha256: str) -> dict[bytes, int]:
         raise CompactlabError(f"the vocabulary {name} cannot be read: {error}") from None
     if hashlib.sha256(data).hexdigest() != sha256:
         raise CompactlabError(f"the vocabulary {name} is not the one that tiktoken pins")
-    words = data.split()
-    return dict(zip(map(a2b_base64, words[::2]), map(int, words[1::2]), strict=True))
+    # A line is a token and its rank; the digest says that ranks are the numbers of the lines.
+    tokens = data.split()[::2]
+    return dict(zip(map(a2b_base64, tokens), range(len(tokens)), strict=True))
 
 
 @dataclass(frozen=True)

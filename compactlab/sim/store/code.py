@@ -218,9 +218,13 @@ class _Parsed(NamedTuple):
 
 
 def _parsed(path: Path) -> _Parsed:
+    # Foreign code may change at any time; ours is loaded already.
+    return _parsed_of_ours(path) if path.is_relative_to(_ROOT) else _parse(path.read_bytes())
+
+
+@cache
+def _parsed_of_ours(path: Path) -> _Parsed:
     source = path.read_bytes()
-    if not path.is_relative_to(_ROOT):
-        return _parse(source)
     kept, name = _kept(_ROOT), hashlib.blake2b(source, digest_size=16, key=_version()).hexdigest()
     if name not in kept:
         kept[name] = _parse(source)
