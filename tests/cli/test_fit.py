@@ -55,7 +55,9 @@ def test_the_report_holds_both_against_each_other(compactlab, sessions):
     done = compactlab("fit", sessions, *QUICK)
     lines = done.out.splitlines()
     assert lines[0].startswith("Measured by compactlab fit on recorded sessions")
-    assert "2 conversations made by it (synthetic)" in lines[1]
+    assert lines_with(lines[1], "2 conversations") == snapshot(
+        "Compared with 2 conversations made by it (synthetic)."
+    )
     for row in ("user", "result of bash", "wait for tool", "calls per turn", "growth per call"):
         assert any(re.match(rf"{row} +[a-z]+( +[\d,.k-]+){{12}}$", line) for line in lines), row
     assert re.search(r"tokens that tools returned +[4-8]\d\.\d%", done.out)

@@ -109,7 +109,9 @@ def test_a_planted_regression_is_found_and_what_is_allowed_is_not(cli, planted, 
     assert done.code == 1
     first, figures, *_ = done.out.splitlines()
     assert first.startswith("REGRESSED  amnesia_need ")
-    assert "sliding_window(keep=4) under claude-sonnet-4-5" in first
+    assert lines_with(first, "sliding_window(keep=4) under") == snapshot(
+        "REGRESSED  amnesia_need +0.02, sliding_window(keep=4) under claude-sonnet-4-5"
+    )
     assert "\N{RIGHTWARDS ARROW}" in figures
 
 
@@ -415,7 +417,9 @@ def test_a_change_of_one_s_own_code_is_what_a_gate_is_for(cli, tmp_path):
             assert cli("baseline", folder, "-o", kept).code == 0
         done = cli("gate", folder, "--baseline", kept)
         assert done.code == code, done.said
-    assert "CHANGED better  cost_usd, " in done.out
+    assert lines_with(done.out, "CHANGED better  cost_usd,") == snapshot(
+        "CHANGED better  cost_usd, mine under claude-sonnet-4-5"
+    )
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ from compactlab.sim.store.results import Results
 from compactlab.sim.store.run import HEAD, Run, shard_files
 from compactlab.sim.store.store import SAVED, Store
 from compactlab.sim.store.tables import RUNS, TABLES
-from tests.lines import refusal
+from tests.lines import lines_with, refusal
 
 CALLS = TABLES["calls"].filled({"call": [1, 2], "cache_read": [10, 20], "model": ["m", "m"]})
 FACTS = TABLES["facts"].filled({"fact": ["f"], "type": ["id"], "needs": [2], "needs_met": [1]})
@@ -552,7 +552,9 @@ def test_a_store_that_vanishes_in_the_middle_stops_the_run(room, monkeypatch):
     done = room.call("run", "--conversations", "coding_agent(turns=2, tokens=2000)", "--jobs", 1,
                      "--strategies", "keep_all", "--metrics", "cost_usd", "--out", out)  # fmt: skip
     assert (done.code, out.exists()) == (2, False)
-    assert "is gone: somebody has removed or moved it" in done.err
+    assert lines_with(done.err, "is gone:") == snapshot(
+        "compactlab: 'room/out' is gone: somebody has removed or moved it"
+    )
 
 
 def test_a_manifest_of_something_else_is_not_written_over(tmp_path):

@@ -176,7 +176,9 @@ BM25, top 25 is not below BM25, top 50\
 
 def test_without_questions_it_says_so(tmp_path, capsys):
     assert locomo.main([str(folder(tmp_path, talk(TURNS, [])))]) == 2
-    assert "no question of LoCoMo in it has evidence" in capsys.readouterr().err
+    assert lines_with(capsys.readouterr().err, "no question") == snapshot(
+        "error: locomo/locomo10.json: no question of LoCoMo in it has evidence"
+    )
 
 
 @pytest.mark.slow

@@ -90,7 +90,9 @@ FNC@1 rises strictly: 0.857, 1.000, 1.000, 1.000\
 
 def test_without_trajectories_it_says_so(tmp_path, capsys):
     assert tau.main([str(folder(tmp_path, {"messages": [said("user", "Hello.")]}))]) == 2
-    assert "no trajectories of tau-bench" in capsys.readouterr().err
+    assert lines_with(capsys.readouterr().err, "no trajectories") == snapshot(
+        "error: tau-bench/gpt-4o-airline.json: these are no trajectories of tau-bench"
+    )
 
 
 def test_it_rises_on_the_recorded_trajectories(shared, capsys):

@@ -150,7 +150,9 @@ def test_terms_stand_in_lines_and_on_a_page_in_a_list():
 def test_code_on_a_page_is_what_we_quote_and_never_what_a_name_does():
     said = sentences([f"Say `make` to {name('a`b')} and {name('c`d')}."])
     page = html.write(Document((Heading("Title", 1), said)), COLOURS)
-    assert "Say <code>make</code> to a`b and c`d." in page
+    assert lines_with(page, "Say <code>make</code>") == snapshot(
+        "<li>Say <code>make</code> to a`b and c`d.</li>"
+    )
 
 
 def test_a_page_names_its_parts_and_theirs():

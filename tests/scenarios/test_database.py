@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.scenarios.catalogue import find_conversation, sources
 from compactlab.scenarios.readers import database
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.errors import InputError
 from tests.cli.conftest import called
+from tests.lines import refusal
 from tests.scenarios.stores import OPENCLAW, made, openclaw_rows, openclaw_talk, put
 
 Rows = list[tuple[str, dict[str, Any]]]
@@ -190,8 +192,9 @@ def test_a_rollback_that_is_left_is_made_in_the_copy(tmp_path: Path, copies: Pat
 
 def test_a_copy_is_bounded(store: Path, copies: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(database, "LARGEST_COPY", 1000)
-    with pytest.raises(InputError, match="above 1,000 bytes"):
-        ids(store)
+    assert refusal(InputError, lambda: ids(store)) == snapshot(
+        "client/openclaw-agent.sqlite: above 1,000 bytes: start its client, or copy less"
+    )
     monkeypatch.undo()
     tight = shutil.disk_usage(store.parent)._replace(free=10)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: tight)
@@ -224,8 +227,9 @@ def test_a_session_is_named_behind_a_sign(store: Path, tmp_path: Path) -> None:
     (one,), _ = sources([f"{store}#s1"])
     (all_of_it,), _ = sources([store])
     assert one.key != all_of_it.key
-    with pytest.raises(InputError, match="there is no session 'zzz' in it"):
-        ids(f"{store}#zzz")
+    assert refusal(InputError, lambda: ids(f"{store}#zzz")) == snapshot(
+        "client/openclaw-agent.sqlite: there is no session 'zzz' in it"
+    )
     own = tmp_path / "odd#s1.sqlite"
     shutil.copy(store, own)
     assert [id.partition("/")[2] for id in ids(own)] == ["s0", "s1", "s2"]
@@ -330,8 +334,9 @@ def test_a_search_without_end_ends(store: Path, monkeypatch: pytest.MonkeyPatch)
         put(connection, sessions(200)[9:])
     with database.opened(store) as opened:
         product = "SELECT count(*) FROM transcript_events a, transcript_events b, transcript_events"
-        with pytest.raises(InputError, match="takes too long to search"):
-            list(opened.rows(product))
+        assert refusal(InputError, lambda: list(opened.rows(product))) == snapshot(
+            "client/openclaw-agent.sqlite: it takes too long to search: are its indexes gone?"
+        )
 
 
 @pytest.mark.parametrize("event", [b"\xff\xfe", "{", "[1]", '{"type": 5}', "", "\ud83d"[:0]])
@@ -370,10 +375,12 @@ def test_links_are_as_those_to_transcripts(store: Path, tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()
     link.rename(folder / "linked.sqlite")
-    with pytest.raises(InputError, match="a link to a transcript outside"):
-        transcripts.find([folder])
+    assert refusal(InputError, lambda: transcripts.find([folder])) == snapshot(
+        "folder/linked.sqlite: a link to a transcript outside of folder; name the transcript itself"
+    )
     secret = tmp_path / "secret"
     secret.write_bytes(b"x" * 100)
     (store.parent / f"{store.name}-wal").symlink_to(secret)
-    with pytest.raises(InputError, match="is not a regular file"):
-        ids(store)
+    assert refusal(InputError, lambda: ids(store)) == snapshot(
+        "client/openclaw-agent.sqlite: openclaw-agent.sqlite-wal beside it is not a regular file"
+    )

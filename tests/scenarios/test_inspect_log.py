@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.scenarios.readers import archive
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.errors import InputError, RefusedError
+from tests.lines import refusal
 
 Record = dict[str, Any]
 EVAL = {"task": "sort", "model": "x", "created": "2026-11-01T10:00:00Z"}
@@ -79,19 +81,23 @@ def test_chunks_are_refused_by_name(tmp_path: Path) -> None:
     path = packed(
         tmp_path / "a.eval", {"header.json": HEADER, "samples/1_epoch_1/sample.json": b""}
     )
-    with pytest.raises(RefusedError, match="inspect log convert"):
-        list(transcripts.read(path))
+    assert refusal(RefusedError, lambda: list(transcripts.read(path))) == snapshot("""\
+a.eval: its samples are in chunks (Inspect's log version 3): write it again as version 2,
+or as JSON, with `inspect log convert`\
+""")
 
 
 def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(archive, "_SMALL", 100)
     monkeypatch.setattr(archive, "_LARGEST_RATIO", 10)
     members = {"header.json": HEADER, "samples/1.json": b" " * 100_000}
-    with pytest.raises(RefusedError, match="more than 10 times"):
-        list(transcripts.read(packed(tmp_path / "a.eval", members)))
+    assert refusal(
+        RefusedError, lambda: list(transcripts.read(packed(tmp_path / "a.eval", members)))
+    ) == snapshot("a.eval: 'samples/1.json' is packed more than 10 times")
     monkeypatch.setattr(archive, "_LARGEST_DIRECTORY", 10)
-    with pytest.raises(RefusedError, match="files in one archive"):
-        list(transcripts.read(tmp_path / "a.eval"))
+    assert refusal(RefusedError, lambda: list(transcripts.read(tmp_path / "a.eval"))) == snapshot(
+        "a.eval: above 100,000 files in one archive"
+    )
 
 
 @pytest.mark.parametrize("cut", [10, 60, 200])

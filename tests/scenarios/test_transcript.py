@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from inline_snapshot import snapshot
 
 from compactlab.scenarios.catalogue import sources
 from compactlab.scenarios.readers import transcript as transcripts
 from compactlab.sim.core.errors import InputError
+from tests.lines import refusal
 
 Transcript = Callable[..., Path]
 
@@ -111,11 +113,9 @@ def test_a_link_to_a_transcript_elsewhere_is_refused_by_name(
     secret = transcript(HELLO, name="secret.jsonl")
     link = inside / "file.jsonl"
     link.symlink_to(secret)
-    with pytest.raises(
-        InputError, match=r"file\.jsonl: a link to a transcript outside of"
-    ) as error:
-        transcripts.find([inside])
-    assert "name the transcript itself" in str(error.value)
+    assert refusal(InputError, lambda: transcripts.find([inside])) == snapshot(
+        "inside/file.jsonl: a link to a transcript outside of inside; name the transcript itself"
+    )
     assert transcripts.find([link])[0] == [link]
 
 
@@ -135,10 +135,12 @@ def test_other_links_that_lead_out_of_a_folder_are_passed_over(
 def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     assert transcripts.find([tmp_path]) == ([], 1)
-    with pytest.raises(InputError, match="not a regular file"):
-        transcripts.find([tmp_path / "pipe"])
-    with pytest.raises(InputError, match="No such file"):
-        transcripts.find([tmp_path / "missing"])
+    assert refusal(InputError, lambda: transcripts.find([tmp_path / "pipe"])) == snapshot(
+        "pipe: this is not a regular file"
+    )
+    assert refusal(InputError, lambda: transcripts.find([tmp_path / "missing"])) == snapshot(
+        "missing: No such file or directory"
+    )
 
 
 def test_a_source_is_found_wherever_its_process_has_gone(

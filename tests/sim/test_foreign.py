@@ -80,8 +80,10 @@ def test_in_a_pipeline_it_keeps_its_place(own):
     real = loaded(known)
     assert isinstance(real, Pipeline)
     assert [type(part).__name__ for part in real.parts] == ["SlidingWindow", "Mine", "TurnSlice"]
-    with pytest.raises(UsageError, match="session, turn, request"):
-        known_strategy(f"{own}:Mine + keep_all")
+    assert refusal(UsageError, lambda: known_strategy(f"{own}:Mine + keep_all")) == snapshot("""\
+mine(keep=2, words=()) + keep_all(): the parts of a pipeline come in the order session,
+turn, request\
+""")
 
 
 def test_what_is_ours_is_as_it_was(own):

@@ -274,11 +274,13 @@ your own: --models FILE\
 """)
     two = tmp_path / "two.json"
     two.write_text('[[{"role":"user","content":"a"}],[{"role":"user","content":"b"}]]')
-    with pytest.raises(UsageError, match="2 conversations"):
-        compactlab.score(ORIGINAL, two)
+    assert refusal(UsageError, lambda: compactlab.score(ORIGINAL, two)) == snapshot(
+        "2 conversations in 'two.json'; name one of both files"
+    )
     assert compactlab.score(ORIGINAL, two, id="two/2").after > 0
-    with pytest.raises(UsageError, match="unknown conversation"):
-        compactlab.score(ORIGINAL, two, id="three")
+    assert refusal(UsageError, lambda: compactlab.score(ORIGINAL, two, id="three")) == snapshot(
+        "unknown conversation 'three'; known: two, two/2"
+    )
 
 
 def test_a_real_summary_that_becomes_an_order_is_told():

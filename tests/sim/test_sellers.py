@@ -22,7 +22,7 @@ from compactlab.sim.models.model import (
     tokenizer_of,
 )
 from compactlab.sim.models.pricing import prices_of
-from tests.lines import refusal
+from tests.lines import lines_with, refusal
 
 BEDROCK = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 AT = 1_793_527_204  # 2026-11-01
@@ -185,7 +185,9 @@ neutral, none, openai_endings, openai_grid, paged, pessimistic, xai\
 def test_a_name_may_ask_for_a_larger_window():
     wide = find_model("claude-opus-4-6[1m]")
     assert (wide.window, dollars(wide)) == (1_000_000, 0.75)
-    assert "claude-opus-4-6 with a window of 1,000,000, as its name says" in wide.inferred
+    assert lines_with(wide.inferred, "claude-opus-4-6 with") == snapshot(
+        "claude-opus-4-6[1m] is claude-opus-4-6 with a window of 1,000,000, as its name says"
+    )
     assert find_model(wide.name) == wide
     assert find_model(f"{BEDROCK}[1m]").price == find_model(BEDROCK).price
 

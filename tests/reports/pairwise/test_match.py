@@ -22,7 +22,7 @@ from compactlab.reports.render import markdown, terminal
 from compactlab.reports.render.write import write_json
 from compactlab.sim.core.errors import UsageError
 from compactlab.sim.store.results import Results
-from tests.lines import refusal
+from tests.lines import lines_with, refusal
 from tests.reports.conftest import Make, Store
 from tests.reports.spoken import folded
 
@@ -228,7 +228,9 @@ recall.\
 
 def test_a_match_leads_with_recall_at_the_distance_of_the_store(many):
     matches = within(many(), ["keep_all", "cut"])
-    assert "| recall ≥20k |" in markdown.write(report(matches))
+    assert lines_with(markdown.write(report(matches)), "| recall") == snapshot(
+        "| strategy | USD | bill | p | recall ≥20k | points | p | cheaper / same / more expensive |"
+    )
     data = json.loads(write_json(report(matches)))
     assert {match["headline"] for match in data["matches"]} == {"recall_20k"}
     near = many()
@@ -236,7 +238,9 @@ def test_a_match_leads_with_recall_at_the_distance_of_the_store(many):
         run.metrics.update(dict.fromkeys(("recall_10k", "recall_20k", "recall_40k")))
     matches = within(near, ["keep_all", "cut"])
     text = markdown.write(report(matches))
-    assert "| recall ≥20k |" in text
+    assert lines_with(text, "| recall") == snapshot(
+        "| strategy | USD | bill | p | recall ≥20k | points | p | cheaper / same / more expensive |"
+    )
     assert {match.subject.recall for match in matches} == {None}
 
 
