@@ -99,6 +99,6 @@ def test_the_results_page_is_what_is_stored(root):
 
 
 def test_the_notebook_runs(root, monkeypatch):
-    held = run_path(str(root / "docs" / "notebooks" / "pandas.py"))
+    held = run_path(str(root / "docs" / "notebooks" / "ask_with_pandas.py"))
     assert len(held["frame"]) == 12
     assert held["costs"].notna().all(axis=None)

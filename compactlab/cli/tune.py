@@ -49,7 +49,7 @@ _CLIENT = "claude_code"
     "-s",
     multiple=True,
     metavar="SPEC",
-    help="A strategy to tune, e.g. codex. Repeatable, or several with commas.  "
+    help="A built-in strategy to tune, e.g. codex. Repeatable, or several with commas.  "
     f"[default: {_CLIENT}]",
 )
 @click.option(

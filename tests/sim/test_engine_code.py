@@ -73,6 +73,7 @@ def _forget() -> None:
     for cached in (code.digest_of_engine, code._package, code._engine, code._digest_of_ours):
         cached.cache_clear()
     code._kept.cache_clear()
+    code._parsed_of_ours.cache_clear()
 
 
 def _unparsed(source: bytes) -> code._Parsed:
@@ -176,7 +177,7 @@ def test_a_number_in_any_module_of_it_is(copied):
     modules = sorted(code.reached([code.ENGINE], without=[code.REDACTION]).items())[::3]
     for _, path in modules:
         path.write_text(numbered(path.read_text("utf-8")), "utf-8")
-        code.digest_of_engine.cache_clear()
+        _forget()
         seen.add(code.digest_of_engine(redact=False))
     assert len(seen) == len(modules) + 1
 

@@ -281,7 +281,10 @@ def variant(strategy: Strategy, values: Mapping[str, Any], window: int) -> Varia
     Raises a UsageError if a field does not exist or a value is invalid.
     """
     if isinstance(strategy, Foreign | Pipeline):
-        raise UsageError(f"{strategy.spec}: only a single built-in strategy can be tuned")
+        raise UsageError(
+            f"{strategy.spec}: only a single built-in strategy can be tuned; for others, list the "
+            "settings in an experiment file (compactlab new experiment)"
+        )
     for name in values:
         _check_field(strategy, name)
     arguments = {name: getattr(strategy, name) for name in _fields(strategy)} | dict(values)

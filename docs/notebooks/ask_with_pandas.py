@@ -9,7 +9,7 @@
 # # Ask with pandas
 #
 # A notebook: `make site` executes it. Its source is a Python file in jupytext's percent format,
-# `docs/notebooks/pandas.py`, which Jupyter opens as a notebook.
+# `docs/notebooks/ask_with_pandas.py`, which Jupyter opens as a notebook.
 #
 # `compactlab.run` gives a `Results`; `frame()` is a pandas frame with a row a run and a column a
 # metric. Four conversations under three strategies take some seconds.
