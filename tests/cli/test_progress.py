@@ -19,8 +19,8 @@ def test_what_is_left_is_reckoned_by_work(monkeypatch, capsys):
         told(Done(1, 70, 0, "short", 4))
         told(Done(1, 300, 0, "long", 36))
     first, second, third = capsys.readouterr().err.splitlines()
-    assert first == "[1/4 cells] start: 10 calls/s"
-    assert second == "[2/4 cells] short: 10 calls/s"
+    assert first == snapshot("[1/4 cells] start: 10 calls/s")
+    assert second == snapshot("[2/4 cells] short: 10 calls/s")
     assert third == snapshot("[3/4 cells] long: 14 calls/s, about 24 s left")
 
 

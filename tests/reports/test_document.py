@@ -141,8 +141,8 @@ def test_a_name_cannot_end_its_mark():
 
 def test_terms_stand_in_lines_and_on_a_page_in_a_list():
     report = Document((Heading("Title", 1), Terms(((name("cut(most=3)"), "the shortest"),))))
-    assert terminal.write(report).splitlines()[-1] == "cut(most=3): the shortest"
-    assert markdown.write(report).splitlines()[-1] == "- `cut(most=3)`: the shortest"
+    assert terminal.write(report).splitlines()[-1] == snapshot("cut(most=3): the shortest")
+    assert markdown.write(report).splitlines()[-1] == snapshot("- `cut(most=3)`: the shortest")
     page = html.write(report, COLOURS)
     assert "<dt>cut<wbr>(most=3)</dt><dd>the shortest</dd>" in page
 

@@ -363,7 +363,7 @@ def test_a_cell_above_the_limit_costs_its_session(
     read = list(transcripts.read(path))
     assert [each.id for each in read] == ["store/s0", "store/s2"]
     passed = [each.kind for whole in read for each in whole.passed_over]
-    assert passed == ["line: string or blob too big"]
+    assert passed == snapshot(["line: string or blob too big"])
 
 
 def test_links_are_as_those_to_transcripts(store: Path, tmp_path: Path) -> None:

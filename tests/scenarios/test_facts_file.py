@@ -6,14 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
 from inline_snapshot import snapshot
 
 from compactlab.scenarios.readers.native import Labelled, read_facts
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, Message, Source, verbatim
-from tests.lines import refusal
+from tests.lines import refusal, refusals
 
 
 def said(id: str, text: str, role: Any = "user") -> Message:
@@ -86,28 +85,30 @@ def test_a_list_is_as_good_as_lines(tmp_path: Path) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("line", "reason"),
-    [
-        ({"value": 7}, "a fact is an object with a value"),
-        ({"key": "k"}, "a fact is an object with a value"),
-        ({"value": "eu-west-3", "colour": "red"}, "unknown field 'colour'"),
-        ({"value": "eu-west-3", "type": "rumour"}, "not as expected"),
-        ({"value": "eu-west-3", "origin": "u9"}, "unknown message 'u9'"),
-        ({"value": "eu-west-3", "origin": [["u1"]]}, "not as expected"),
-        ({"value": "eu-west-3", "origin": 5}, "not as expected"),
-        ({"value": "eu-west-3", "origin": {"id": "u1", "part": 3}}, "has no part 3"),
-        ({"value": "eu-west-3", "needed": -1}, "`needed` is how often"),
-        ({"value": "eu-west-3", "needed": 10**9}, "`needed` is how often"),
-        ({"value": "eu-west-3", "needed": ["u1"]}, "'u1' is not an assistant message"),
-        ({"value": "eu-west-3", "id": 7}, "not as expected"),
-        ({"type": "need", "fact": "f9", "at": ""}, "unknown fact 'f9'"),
-        ("eu-west-3", "a fact is an object with a value"),
-    ],
-)
-def test_a_bad_line_is_named(tmp_path: Path, line: Any, reason: str) -> None:
-    with pytest.raises(InputError, match=rf"facts\.jsonl:2: .*{reason}"):
-        read(tmp_path, {"value": "eu-west-3", "id": "good"}, line)
+BAD_LINES: list[Any] = [
+    {"value": 7},
+    {"key": "k"},
+    {"value": "eu-west-3", "colour": "red"},
+    {"value": "eu-west-3", "type": "rumour"},
+    {"value": "eu-west-3", "origin": "u9"},
+    {"value": "eu-west-3", "origin": [["u1"]]},
+    {"value": "eu-west-3", "origin": 5},
+    {"value": "eu-west-3", "origin": {"id": "u1", "part": 3}},
+    {"value": "eu-west-3", "needed": -1},
+    {"value": "eu-west-3", "needed": 10**9},
+    {"value": "eu-west-3", "needed": ["u1"]},
+    {"value": "eu-west-3", "id": 7},
+    {"type": "need", "fact": "f9", "at": ""},
+    "eu-west-3",
+]
+
+
+def test_a_bad_line_is_named(tmp_path: Path, golden: Any) -> None:
+    good = {"value": "eu-west-3", "id": "good"}
+    golden(
+        "faults/facts.txt",
+        refusals(InputError, lambda line: read(tmp_path, good, line), BAD_LINES, tmp_path),
+    )
 
 
 def test_a_fact_without_literal_text_is_left_out_and_named(tmp_path: Path) -> None:

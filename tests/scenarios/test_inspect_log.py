@@ -54,7 +54,7 @@ def test_an_archive_is_read_sample_by_sample(tmp_path: Path) -> None:
     members = {"header.json": HEADER, "samples/1_epoch_1.json": SAMPLE, "samples/2.json": b"{torn"}
     (session,) = transcripts.read(packed(tmp_path / "log.eval", members))
     assert [m.text for m in session.messages] == ["hi", "ho"]
-    assert [one.kind for one in session.passed_over] == ["line that is not JSON"]
+    assert [one.kind for one in session.passed_over] == snapshot(["line that is not JSON"])
 
 
 def test_members_may_be_packed_with_zstd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
