@@ -15,26 +15,35 @@ from pathlib import Path
 from tests.benchmarks.cpu import seconds
 from tests.figures.equal import ROOT, at, git
 
-# The strategies of dd51eb5, by which the goals are stated.
+# The commit that the goals are stated for, and all strategies that it had.
+BASE = "b80fd5b9"
 STRATEGIES = (
     "keep_all", "as_recorded", "keep_none", "random_keep", "oracle", "sliding_window",
     "pair_safe_window", "recent_events", "amortized_forgetting", "trim_messages", "tool_groups",
-    "turn_slice", "token_budget", "token_budget + summary_sidecar", "token_budget + pair_repair",
-    "observation_masking", "observation_masking(polling=10)", "clear_tool_results",
-    "clear_tool_results(clear_at_least=20000)", "described_results", "ttl_prune",
-    "offload_outputs", "summary_sidecar(hardened=False)", "auto_compact",
-    "auto_compact + context_recovery", "memory_flush + auto_compact + memory_recall",
-    "recency_buffer", "preserve_turns", "full_summary", "rolling_summary", "turn_checkpoints",
-    "user_words", "prune_then_summarize", "fraction_split", "server_compaction", "openclaw", "pi",
-    "claude_code", "codex", "opencode", "gemini_cli",
+    "turn_slice", "token_budget", "token_budget + summary_sidecar",
+    "token_budget + pair_repair", "observation_masking", "observation_masking(polling=10)",
+    "clear_tool_results", "clear_tool_results(clear_at_least=20000)", "described_results",
+    "ttl_prune", "write_guard", "context_guard", "offload_outputs",
+    "summary_sidecar(hardened=False)", "auto_compact", "auto_compact + context_recovery",
+    "memory_flush + auto_compact + memory_recall", "recency_buffer", "preserve_turns",
+    "auto_compact + overflow_truncation", "full_summary", "rolling_summary", "turn_checkpoints",
+    "event_ranges", "event_ranges(compaction_interval=0, trigger=0.8)", "user_words",
+    "context_windows", "log_retrieval", "prune_then_summarize", "fraction_split",
+    "middle_summary", "agentic_compaction", "half_truncation", "micro_compaction",
+    "history_summary", "server_compaction", "idle_compaction + full_summary",
+    "background_compaction", "summary_behind", "openclaw", "pi", "claude_code", "codex",
+    "opencode", "gemini_cli", "hermes", "copilot_cli", "cline", "qwen_code",
 )  # fmt: skip
 ALL = ["run", *(f"--strategies={spec}" for spec in STRATEGIES)]
 SHORT = ["run", "--conversations=personal_assistant(tokens=5000)", "--strategies=keep_all"]
 
-# What is run, and how much of the first commit's time it may take.
+# What is run, and how much of the first commit's time it may take: what was measured, and a tenth.
 GOALS = {
-    "the built-in session, with null summarisers": (ALL, 0.9),
-    "one strategy, one short session": (SHORT, 1.3),
+    "compactlab run, one worker": (["run", "--jobs=1"], 0.45),
+    "compactlab run, two workers": (["run", "--jobs=2"], 0.45),
+    f"the strategies of {BASE}, one worker": ([*ALL, "--jobs=1"], 0.95),
+    f"the strategies of {BASE}, two workers": ([*ALL, "--jobs=2"], 0.95),
+    "one strategy, one short session": (SHORT, 0.8),
     "--help": (["--help"], 0.9),
 }
 
@@ -42,7 +51,7 @@ GOALS = {
 def main() -> int:
     """Measure, and say what holds."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("commits", nargs="*", default=["73cc494", "dd51eb5"])
+    parser.add_argument("commits", nargs="*", default=[BASE])
     parser.add_argument("--recorded", type=Path, help="also a folder of recordings, under all")
     asked = parser.parse_args()
     goals = dict(GOALS)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from statistics import fmean, median
 from typing import NamedTuple
+
+import numpy as np
 
 from compactlab.sim.core.blocks import blocks_of
 from compactlab.sim.core.message import SUMMARY, Message, Part, Weight
@@ -238,7 +241,9 @@ def _covered(data: RunData) -> dict[int, float | None]:
     """The share in context, by the number of actions to look ahead."""
     needs = forward_needs(data.conversation)
     wanted, lacking = dict.fromkeys(AHEAD, 0), dict.fromkeys(AHEAD, 0)
-    held = [0] * needs.size  # occurrences of each word in the prompt
+    # Occurrences of each word in the prompt; messages change single ones, calls read many.
+    held = array("q", bytes(8 * needs.size))
+    column = np.asarray(held)
     system: tuple[Part, ...] = ()
 
     def count(numbers: Iterable[int], times: int) -> None:
@@ -255,10 +260,10 @@ def _covered(data: RunData) -> dict[int, float | None]:
             system = step.system
             count(needs.held_by(system), 1)
         if step.answer in needs.answers:  # else it is a call that the script does not have
-            times = list(map(held.__getitem__, needs.wanted(step.answer, max(AHEAD))))
+            absent = column[np.asarray(needs.wanted(step.answer, max(AHEAD)))] == 0
             for k, size in zip(AHEAD, needs.sizes(step.answer), strict=True):
                 wanted[k] += size
-                lacking[k] += times[:size].count(0)
+                lacking[k] += int(np.count_nonzero(absent[:size]))
     return {k: (wanted[k] - lacking[k]) / wanted[k] if wanted[k] else None for k in AHEAD}
 
 
