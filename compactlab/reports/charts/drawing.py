@@ -9,6 +9,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from io import StringIO
 from typing import TYPE_CHECKING
@@ -229,13 +230,33 @@ _PAPER = f'<rect width="100%" height="100%" fill="{light("paper")}"/>'
 @contextmanager
 def canvas() -> Iterator[None]:
     """Draw with our settings, independent of the machine's matplotlib configuration."""
-    from matplotlib import rc_context, style
-
-    with warnings.catch_warnings(), rc_context():
+    with settings(), warnings.catch_warnings():
         # The page's fonts have characters that matplotlib's lack, so its warning is irrelevant.
         warnings.simplefilter("ignore")
-        style.use(["default", _STYLE])
         yield
+
+
+@contextmanager
+def settings() -> Iterator[None]:
+    """Put our settings in force; where they are already, they stay.
+
+    To set them takes as long as a small chart: so a page sets them once for all of its charts.
+    """
+    from matplotlib import rc_context, style
+
+    if _in_force.get():
+        yield
+        return
+    before = _in_force.set(True)
+    try:
+        with rc_context():
+            style.use(["default", _STYLE])
+            yield
+    finally:
+        _in_force.reset(before)
+
+
+_in_force: ContextVar[bool] = ContextVar("_in_force", default=False)
 
 
 def figure(width: float, height: float) -> Figure:

@@ -13,7 +13,7 @@ from compactlab.reports.analysis.advice import agreement
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.analysis.scope import model_names, sweeps, told_apart, window
-from compactlab.reports.charts.drawing import strategy_colours
+from compactlab.reports.charts.drawing import settings, strategy_colours
 from compactlab.reports.charts.gallery import drawings
 from compactlab.reports.charts.palette import COLOURS
 from compactlab.reports.page.brief import command, recordings, specs, sweep_table, sweep_title
@@ -152,7 +152,8 @@ def write(results: Results, path: Path) -> None:
 
 def document(results: Results, conversation: str | None = None) -> Document:
     """All comparisons, with the origin of the results."""
-    blocks = tuple(_blocks(results, conversation))
+    with settings():
+        blocks = tuple(_blocks(results, conversation))
     # The parts of a single comparison follow it, collapsed, and serve as its contents.
     several = sum(isinstance(block, Heading) and block.level == 2 for block in blocks) > 2
     return Document(blocks, contents=several)
