@@ -24,6 +24,7 @@ from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
     from compactlab.reports.explain.explanation import Anatomy
+    from compactlab.sim.core.conversation import PassedOver
     from compactlab.sim.experiment.sources import Source
 
 
@@ -118,7 +119,7 @@ def _text(figures: Anatomy) -> str:
         ("cost", _NO_USAGE if figures.unrecorded else _cost(figures)),
         ("not in the log", f"{hidden.system:,} tools and system prompt, {hidden.context:,} client "
          f"context, {hidden.head:,} before it begins (o200k, estimated)"),
-        ("passed over", "; ".join(map(str, figures.passed_over)) or "nothing"),
+        ("passed over", "; ".join(map(_passed_over, figures.passed_over)) or "nothing"),
     ]  # fmt: skip
     if figures.parent:
         spent = figures.spent
@@ -131,6 +132,12 @@ def _text(figures: Anatomy) -> str:
 def _visible(text: str) -> str:
     """Clean a text: names in a transcript must not move the cursor or add lines."""
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _passed_over(one: PassedOver) -> str:
+    if not one.line:
+        return str(one)
+    return f"{one}, {'the first in' if one.count > 1 else 'in'} line {one.line:,}"
 
 
 def _listed(counts: dict[str, int]) -> str:

@@ -386,7 +386,11 @@ class Sums:
             "calls_not_explained": dict(self.unexplained),
             "models_without_price": self.spending.unpriced,
             "passed_over": dict(self.passed_over),
-            "not_understood": as_data(self.not_understood),
+            # Lines of many files say nothing.
+            "not_understood": [
+                {name: held for name, held in as_data(kind).items() if name != "line"}
+                for kind in self.not_understood
+            ],
             "failures": list(self.failures),
         }
 

@@ -71,11 +71,11 @@ def test_its_broken_lines_are_passed_over_unless_told_otherwise(compactlab, bad,
     done = compactlab("inspect", *more, file)
     assert done.code == 0
     assert lines_with(done.out, "passed over") == snapshot(
-        "passed over        1 x line that is not JSON (27 characters)"
+        "passed over        1 x line that is not JSON (27 characters), in line 3"
     )
     (figures,) = json.loads(compactlab("inspect", "--format", "json", *more, file).out)
     assert figures["passed_over"] == [
-        {"kind": "line that is not JSON", "count": 1, "characters": 27, "tokens": 0}
+        {"kind": "line that is not JSON", "count": 1, "characters": 27, "tokens": 0, "line": 3}
     ]
 
 

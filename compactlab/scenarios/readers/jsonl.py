@@ -54,6 +54,7 @@ class Lines:
         self.path, self.strict, self.session = path, strict, session
         self.fault: InputError | None = None  # the first error that was skipped
         self.number = 0  # the current line, from 1
+        self.has_lines = True  # a database has none
         self._passed: dict[str, PassedOver] = {}
         self._record = b""  # the current record
         self._value: Any = None  # the value being read from it
@@ -94,7 +95,7 @@ class Lines:
         if b"\0" in line:
             if number not in self._nul:
                 self._nul.add(number)
-                self._count(PassedOver("block of NUL bytes"))
+                self._count(PassedOver("block of NUL bytes", line=number))
             pieces = [piece for piece in _NULS.split(line) if piece.strip()]
             if _is_json(whole := b"".join(pieces)):
                 return [whole]
@@ -124,9 +125,13 @@ class Lines:
             self.fault = self.fault or fault
             named = (text for text in (_NOT_UTF8, _NOT_JSON) if reason.startswith(text))
             kind = next((f"line that is {text}" for text in named), f"line: {reason}")
-            self._count(PassedOver(kind, 1, *self._sizes(number)))
+            self._count(PassedOver(kind, 1, *self._sizes(number), self._line))
         finally:
             self._value, self._number = outer
+
+    @property
+    def _line(self) -> int:
+        return self._number if self.has_lines else 0
 
     def _sizes(self, number: int) -> tuple[int, int]:
         """Return the characters of text and the tokens in the current value.
@@ -146,7 +151,7 @@ class Lines:
         """Count an unknown value with its text and tokens; an error if strict."""
         if self.strict:
             raise InputError(f"{kind} is not known")
-        self._count(PassedOver(kind, 1, characters_of(value), tokens_of(value)))
+        self._count(PassedOver(kind, 1, characters_of(value), tokens_of(value), self._line))
 
     def pass_over_fields(self, value: Any, known: Collection[str], whose: str) -> None:
         """Count the fields of an object that are unknown and seem to have text."""

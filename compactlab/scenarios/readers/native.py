@@ -99,7 +99,7 @@ _COUNTS: dict[Struct, frozenset[str]] = {
     Part: frozenset({"size"}),
     Compaction: frozenset({"tokens_before"}),
     SideRequest: frozenset({"searches"}),
-    PassedOver: frozenset({"count", "characters", "tokens"}),
+    PassedOver: frozenset({"count", "characters", "tokens", "line"}),
 }
 _LARGEST = 10**12  # token-seconds of a held cache may be larger
 _HELD = {"storage": 10**18}

@@ -101,7 +101,7 @@ def stored(
     listed = list(sessions)
     if lines.session and lines.session not in dict(listed):
         raise InputError(f"there is no session {lines.session!r} in it", str(lines.path))
-    count = 0
+    count, lines.has_lines = 0, False
     for id, about in listed:
         conversation = None
         if lines.session in ("", id):

@@ -153,12 +153,15 @@ class PassedOver(msgspec.Struct, frozen=True):
         Characters of text in all occurrences.
     tokens
         Their tokens: a bill without them is too low.
+    line
+        The line of the first one; 0 if unknown.
     """
 
     kind: str
     count: int = 1
     characters: int = 0
     tokens: int = 0
+    line: int = 0
 
     def __str__(self) -> str:
         pairs = (self.characters, "character"), (self.tokens, "token")
@@ -169,7 +172,7 @@ class PassedOver(msgspec.Struct, frozen=True):
 def added(one: PassedOver, other: PassedOver) -> PassedOver:
     """Return the sum of two counts of a kind."""
     sums = (getattr(one, key) + getattr(other, key) for key in ("count", "characters", "tokens"))
-    return PassedOver(one.kind, *sums)
+    return PassedOver(one.kind, *sums, min(filter(None, (one.line, other.line)), default=0))
 
 
 class Fact(msgspec.Struct, frozen=True, tag="fact", tag_field="type", rename={"kind": "fact"}):
