@@ -79,6 +79,22 @@ def test_its_broken_lines_are_passed_over_unless_told_otherwise(compactlab, bad,
     ]
 
 
+def test_tool_results_without_their_calls_are_named_and_refused_if_strict(compactlab, tmp_path):
+    path = tmp_path / "talk.jsonl"
+    lost = ({"role": "tool", "tool_call_id": id, "content": "x"} for id in ("a", "b"))
+    rows = ({"role": "user", "content": "go"}, {"role": "assistant", "content": "ok"}, *lost)
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    told = lines_with(compactlab("inspect", path).out, "passed over")
+    assert told == snapshot("""\
+passed over        2 x tool result whose call is not in the log (kept), the first in line
+3\
+""")
+    assert compactlab("inspect", "--strict", path).told(tmp_path) == snapshot("""\
+2
+compactlab: talk.jsonl:3: tool result whose call is not in the log\
+""")
+
+
 def test_a_bad_file_among_named_ones_costs_itself_alone(compactlab, chat, bad, tmp_path):
     one, two = chat(tmp_path / "one.jsonl"), chat(tmp_path / "two.jsonl")
     (tmp_path / "notes.txt").write_text("nothing")

@@ -126,7 +126,7 @@ def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
     alone = Script()  # messages, one per line
     threads = MessageThreads(
         partial(script, lines=lines),
-        lambda into, value, model: take(into, value, lines, call=Call(model)),
+        lambda into, value, model: _take_checked(into, value, lines, Call(model)),
     )
     count = 0
     for number, value in _apart(jsonl.values(lines)):
@@ -137,7 +137,7 @@ def read(format: str, lines: jsonl.Lines) -> Iterator[Conversation]:
             continue
         if isinstance(value, dict) and "role" in value:
             with lines.at(number):
-                take(alone, value, lines)
+                _take_checked(alone, value, lines)
             continue
         for item in items(value):
             one = None
@@ -203,8 +203,27 @@ def script(item: Any, lines: jsonl.Lines, number: int = 0) -> Script:
     script.system += declared(envelope.tools)
     for message in messages:
         with lines.at(number, message):
-            take(script, message, lines, call=Call(envelope.model or ""))
+            _take_checked(script, message, lines, Call(envelope.model or ""))
     return script
+
+
+def _take_checked(script: Script, value: Any, lines: jsonl.Lines, call: Call | None = None) -> None:
+    """Add a message; note arguments that are not JSON, and results that belong to no call."""
+    drafts = take(script, value, lines, call=call)
+    functions = [dict_of(each).get("function") for each in list_of(value.get("tool_calls"))]
+    for function in (*functions, value.get("function_call")):
+        text = dict_of(function).get("arguments")
+        if isinstance(text, str) and text and not jsonl.is_json(text.encode("utf-8", "replace")):
+            lines.note("arguments that are not JSON")
+    for part in (part for draft in drafts for part in draft.parts):
+        if part.type == "tool_call":
+            script.asked.add(part.call_id)
+        elif part.type == "tool_result" and part.call_id not in script.asked:
+            # A result of role ``function`` names the function.
+            if part.call_id:
+                lines.note("tool result whose call is not in the log")
+            elif part.name not in script.asked:
+                lines.note("tool result that names no call")
 
 
 def take(

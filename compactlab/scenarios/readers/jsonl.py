@@ -87,7 +87,7 @@ class Lines:
 
     def _records(self, line: bytes, number: int) -> Iterable[bytes]:
         """Return the intact records of a line, and its broken pieces, which fail to decode."""
-        if self.strict or _is_json(line):
+        if self.strict or is_json(line):
             if len(self._starts) < _MOST_STARTS and (start := _START.match(line)):
                 self._starts.add(start[1])
             return [line]
@@ -97,7 +97,7 @@ class Lines:
                 self._nul.add(number)
                 self._count(PassedOver("block of NUL bytes", line=number))
             pieces = [piece for piece in _NULS.split(line) if piece.strip()]
-            if _is_json(whole := b"".join(pieces)):
+            if is_json(whole := b"".join(pieces)):
                 return [whole]
         return (record for piece in pieces for record in _apart(piece, self._starts))
 
@@ -117,7 +117,7 @@ class Lines:
             raise RefusedError(error.message, str(self.path), error.line or number) from None
         except _UNREADABLE as error:
             in_line = number and self._value is None and self._record
-            torn = in_line and not self.strict and not _is_json(self._record)
+            torn = in_line and not self.strict and not is_json(self._record)
             reason = _NOT_JSON if torn else _reason(error)
             fault = InputError(reason, str(self.path), number)
             if self.strict:
@@ -153,6 +153,12 @@ class Lines:
             raise InputError(f"{kind} is not known")
         self._count(PassedOver(kind, 1, characters_of(value), tokens_of(value), self._line))
 
+    def note(self, fault: str) -> None:
+        """Count a fault of what is read all the same; an error if strict."""
+        if self.strict:
+            raise InputError(fault)
+        self._count(PassedOver(f"{fault} (kept)", line=self._line))
+
     def pass_over_fields(self, value: Any, known: Collection[str], whose: str) -> None:
         """Count the fields of an object that are unknown and seem to have text."""
         for key, inner in unknown_fields(value, known):
@@ -180,7 +186,7 @@ class Lines:
         self._passed[kind] = added(self._passed.get(kind, PassedOver(kind, 0)), one)
 
 
-def _is_json(line: bytes) -> bool:
+def is_json(line: bytes) -> bool:
     """Whether a line is one value, judged by its structure alone."""
     try:
         _RAW.decode(line)

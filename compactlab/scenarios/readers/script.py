@@ -180,6 +180,7 @@ class Script:
         self.system: list[Part] = []
         self._taken = {SYSTEM: 1}
         self._drafts = 0
+        self.asked: set[str] = set()  # ids of calls, where a reader checks them
         self.project = ""  # the working folder of the agent
         self.subagent = False
         self.parent = ""  # the session that it was forked from
