@@ -176,14 +176,15 @@ def _significance(advice: Advice, number: int) -> str:
 
 
 def _facts(advice: Advice, number: int) -> str:
-    """The number of conversations that need facts, unless it is all."""
+    """The number of conversations with needs at the distance, unless it is all."""
     known = [c.conversations for row in advice.comparison.rows if (c := advice.recalled(row))]
     some = max(known)
     if some == number:
         return ""
+    late = f"facts that calls need at least {advice.comparison.lag:,} tokens later"
     if not some:
-        return " No conversation has facts that later calls need."
-    return f" Of these conversations, {some:,} have facts that later calls need."
+        return f" No conversation has {late}."
+    return f" Of these conversations, {some:,} {'has' if some == 1 else 'have'} {late}."
 
 
 def _smallest_p(strategies: int, number: int) -> str:
