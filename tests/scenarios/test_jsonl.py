@@ -69,7 +69,7 @@ def test_other_encodings_are_named(file: Path, encoding: str) -> None:
         (b'{"role":"user","content":' + b"9" * 5000 + b"}\n", "not as expected"),
         (b'{"role":"user","content":5}\n', "not as expected"),
         (b'{"role":"user","content":' + b"[" * 100_000 + b"\n", "nested too deeply"),
-        (b"5\n", "a conversation needs a list"),
+        (b"5\n", "neither a message"),
     ],
 )
 def test_a_bad_line_is_named_or_counted(file: Path, second: bytes, reason: str) -> None:

@@ -28,6 +28,7 @@ from compactlab.scenarios.readers.counts import of_provider
 from compactlab.scenarios.readers.refused import refusal
 from compactlab.scenarios.readers.script import SYSTEM, Draft, Format, Script, declared, numbered
 from compactlab.scenarios.readers.shapes import dict_of, is_labelled, list_of
+from compactlab.scenarios.readers.times import time_of
 from compactlab.sim.core.conversation import Conversation
 from compactlab.sim.core.errors import InputError
 from compactlab.sim.core.message import Call, verbatim
@@ -49,6 +50,7 @@ _INSIDE = {"arguments", "content", "function", "input", "text"}  # keys that suc
 _AROUND = (
     "system", "tools", "tool_choice", "thinking", "reasoning", "output_config", "output_format",
 )  # fmt: skip
+_MILLISECONDS = 1e11  # a larger time is not in seconds: it would be after the year 5000
 _BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
 
 
@@ -192,7 +194,9 @@ def script(item: Any, lines: jsonl.Lines, number: int = 0) -> Script:
     """Read one conversation: a list of messages, or an object with one under `KEYS`."""
     messages, outside = _opened(item)
     if messages is None:
-        raise InputError(f"a conversation needs a list under one of {', '.join(KEYS)}")
+        raise InputError(
+            f"neither a message (no role) nor a conversation (no list under {', '.join(KEYS)})"
+        )
     full = [key for key in KEYS if isinstance(outside.get(key), list) and outside[key]]
     if len(full) > 1:
         raise InputError(f"there are messages under {' and '.join(full)}; one must be empty")
@@ -209,7 +213,7 @@ def script(item: Any, lines: jsonl.Lines, number: int = 0) -> Script:
 
 def _take_checked(script: Script, value: Any, lines: jsonl.Lines, call: Call | None = None) -> None:
     """Add a message; note arguments that are not JSON, and results that belong to no call."""
-    drafts = take(script, value, lines, call=call)
+    drafts = take(script, value, lines, call=call, time=_time(dict_of(value).get("timestamp")))
     functions = [dict_of(each).get("function") for each in list_of(value.get("tool_calls"))]
     for function in (*functions, value.get("function_call")):
         text = dict_of(function).get("arguments")
@@ -224,6 +228,11 @@ def _take_checked(script: Script, value: Any, lines: jsonl.Lines, call: Call | N
                 lines.note("tool result whose call is not in the log")
             elif part.name not in script.asked:
                 lines.note("tool result that names no call")
+
+
+def _time(stamp: Any) -> float:
+    seconds = type(stamp) in (int, float) and stamp < _MILLISECONDS
+    return time_of(1000 * stamp if seconds else stamp)
 
 
 def take(

@@ -6,7 +6,10 @@ from typing import Any, NamedTuple
 
 from compactlab.scenarios.readers.shapes import Shape, fits, of_type, starts
 
-_CHAT = "write its messages as those of OpenAI's Chat Completions"
+CHAT = (
+    "write its messages as those of OpenAI's Chat Completions, a line each "
+    "(docs/formats.md#openai-chat)"
+)
 _SPANS = "export its traces as OTLP JSON, or its runs from Langfuse or LangSmith"
 
 
@@ -20,19 +23,19 @@ class Refused(NamedTuple):
 
 # As of 2026-11.
 REFUSED: tuple[Refused, ...] = (
-    Refused("Cursor", {"role": str, "message": {"content": list}}, _CHAT),
-    Refused("Cursor", {"sqlite": {"cursorDiskKV": list}}, _CHAT),
-    Refused("Gemini's API", {"role": "model", "parts": list}, _CHAT),
-    Refused("Droid", {"type": "session_start", "id": str}, _CHAT),
-    Refused("Droid", {"type": "message", "role": str, "text": str}, _CHAT),
-    Refused("Grok", {"type": "assistant", "model_id": str}, _CHAT),
-    Refused("Grok", {"type": "user", "prompt_index": int}, _CHAT),
+    Refused("Cursor", {"role": str, "message": {"content": list}}, CHAT),
+    Refused("Cursor", {"sqlite": {"cursorDiskKV": list}}, CHAT),
+    Refused("Gemini's API", {"role": "model", "parts": list}, CHAT),
+    Refused("Droid", {"type": "session_start", "id": str}, CHAT),
+    Refused("Droid", {"type": "message", "role": str, "text": str}, CHAT),
+    Refused("Grok", {"type": "assistant", "model_id": str}, CHAT),
+    Refused("Grok", {"type": "user", "prompt_index": int}, CHAT),
     Refused(
         "Kimi CLI before Kimi Code",
         {"timestamp": float, "message": {"type": str, "payload": dict}},
         "sessions of Kimi Code are read",
     ),
-    Refused("Antigravity", {"step_index": int, "source": str, "status": str}, _CHAT),
+    Refused("Antigravity", {"step_index": int, "source": str, "status": str}, CHAT),
     Refused(
         "Codex before its lines had a payload",
         {"record_type": "state"},
@@ -46,19 +49,19 @@ REFUSED: tuple[Refused, ...] = (
     Refused("OpenAI's Responses API", {"object": "response", "output": list}, _SPANS),
     Refused("OpenAI's Responses API", {"type": starts("response."), "response": dict}, _SPANS),
     Refused("OpenAI's Responses API", {"response": {"object": "response"}}, _SPANS),
-    Refused("Goose", {"working_dir": str, "message_count": int}, _CHAT),
-    Refused("Goose", {"working_dir": str, "conversation": list}, _CHAT),
-    Refused("Goose", {"content": of_type("toolRequest", "toolResponse")}, _CHAT),
-    Refused("Goose", {"sqlite": {"messages": lambda columns: "content_json" in columns}}, _CHAT),
+    Refused("Goose", {"working_dir": str, "message_count": int}, CHAT),
+    Refused("Goose", {"working_dir": str, "conversation": list}, CHAT),
+    Refused("Goose", {"content": of_type("toolRequest", "toolResponse")}, CHAT),
+    Refused("Goose", {"sqlite": {"messages": lambda columns: "content_json" in columns}}, CHAT),
     Refused(
         "an export of ChatGPT",
         {"mapping": dict, "current_node": object},
-        f"it holds neither tools nor usage; {_CHAT}",
+        f"it holds neither tools nor usage; {CHAT}",
     ),
     Refused(
         "an export of Claude.ai",
         {"uuid": str, "chat_messages": list},
-        f"it holds no usage; {_CHAT}, or read sessions of Claude Code",
+        f"it holds no usage; {CHAT}, or read sessions of Claude Code",
     ),
     Refused(
         "messages of the AI SDK",

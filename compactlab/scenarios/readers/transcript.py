@@ -46,7 +46,7 @@ from compactlab.scenarios.readers import (
     tau_bench,
 )
 from compactlab.scenarios.readers.folders import files_below
-from compactlab.scenarios.readers.refused import refusal
+from compactlab.scenarios.readers.refused import CHAT, refusal
 from compactlab.scenarios.readers.script import Format, enumerated
 from compactlab.sim.core.conversation import Conversation, PassedOver
 from compactlab.sim.core.errors import InputError, NoCallsError, RefusedError, UsageError
@@ -296,7 +296,7 @@ def _unknown(first: list[Any]) -> str:
         held = ", ".join([*value["sqlite"]][:_SHOWN]) or "nothing"
         return f"this is a database of no known client: it holds {held}"
     seen = f": it begins with {', '.join(keys[:_SHOWN])}" if keys else ""
-    return f"this is not a transcript of a known format{seen}"
+    return f"this is not a transcript of a known format{seen}; {CHAT}"
 
 
 def _is_transcript(file: Path) -> bool:
