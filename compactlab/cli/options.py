@@ -220,11 +220,11 @@ def nothing_found(names: Iterable[object], skipped: int) -> str:
 
 
 def not_read(names: Iterable[str]) -> str:
-    """The message on existing files of unsupported clients; empty without any."""
+    """The message on existing files of unsupported clients, with advice; empty without any."""
     from compactlab.scenarios.readers.transcript import strangers
 
-    clients = strangers(names)
-    return f" (not read: {listed(clients)})" if clients else ""
+    clients = [f"{client}: {instead}" for client, instead in strangers(names).items()]
+    return f"; not read: {'; '.join(clients)}" if clients else ""
 
 
 def finish(

@@ -240,3 +240,15 @@ def test_a_transcript_of_a_client_that_is_not_read_is_refused_by_name(compactlab
         done = compactlab(*command, path)
         assert done.code == 2
         assert "this looks like a transcript of Cursor, which is not read" in done.err
+
+
+def test_a_folder_of_a_client_that_is_not_read_has_the_advice_of_its_files(compactlab, tmp_path):
+    (tmp_path / "goose").mkdir()
+    session = {"working_dir": "/srv", "message_count": 2}
+    (tmp_path / "goose" / "a.jsonl").write_text(json.dumps(session) + "\n")
+    assert compactlab("inspect", tmp_path / "goose").told(tmp_path) == snapshot("""\
+2
+compactlab: there is nothing to inspect: no transcript was found in goose, only 1 file of
+unknown format; not read: Goose: write its messages as those of OpenAI's Chat Completions, a
+line each (docs/formats.md#openai-chat)\
+""")

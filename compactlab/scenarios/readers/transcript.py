@@ -319,15 +319,15 @@ def _whole(file: Path) -> bool:
     return any(each.part_of(file) for each in FORMATS)
 
 
-def strangers(paths: Iterable[str | Path]) -> list[str]:
-    """Name the known clients whose files are present but cannot be read."""
-    clients: dict[str, None] = {}
+def strangers(paths: Iterable[str | Path]) -> dict[str, str]:
+    """The known clients whose files are present but cannot be read, and what to do instead."""
+    clients: dict[str, str] = {}
     for path in map(Path, paths):
         for file in files_below(path) if _is_folder(path) else [path]:
             with suppress(InputError):
                 if refused := refusal(_first(file)):
-                    clients[refused.client] = None
-    return list(clients)
+                    clients[refused.client] = refused.instead
+    return clients
 
 
 def read_compacted(path: str | Path) -> list[Conversation]:
