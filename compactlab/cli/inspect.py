@@ -19,7 +19,7 @@ from compactlab.cli.options import (
     setting_option,
 )
 from compactlab.cli.output import print_json, say, shown
-from compactlab.reports.render.text import counted
+from compactlab.reports.render.text import counted, dollars
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 
 if TYPE_CHECKING:
@@ -117,14 +117,15 @@ def _text(figures: Anatomy) -> str:
         ("recorded input", _NO_USAGE if figures.unrecorded else _input(figures)),
         ("recorded output", _NO_USAGE if figures.unrecorded else _output(figures)),
         ("cost", _NO_USAGE if figures.unrecorded else _cost(figures)),
-        ("not in the log", f"{hidden.system:,} tools and system prompt, {hidden.context:,} client "
-         f"context, {hidden.head:,} before it begins (o200k, estimated)"),
+        ("not in the log", "unknown: no usage recorded" if figures.unrecorded else
+         f"{hidden.system:,} tools and system prompt, {hidden.context:,} client context, "
+         f"{hidden.head:,} before it begins (o200k, estimated)"),
         ("passed over", "; ".join(map(_passed_over, figures.passed_over)) or "nothing"),
     ]  # fmt: skip
     if figures.parent:
-        spent = figures.spent
-        rows.insert(1, ("forked from", f"{figures.parent}: {counted(spent.inherited, 'call')} of "
-                        f"the bill, ${spent.inherited_total:,.2f}, are its parent's"))  # fmt: skip
+        calls, amount = figures.spent.inherited, _dollars(figures.spent.inherited_total)
+        whose = f"{counted(calls, 'call')} of the bill, {amount}, are its parent's"
+        rows.insert(1, ("forked from", f"{figures.parent}: {whose}"))
     lines = [figures.conversation, *(f"  {title:<18} {text}" for title, text in rows)]
     return "\n".join(map(_visible, lines))
 
@@ -167,7 +168,7 @@ def _output(figures: Anatomy) -> str:
 def _cost(figures: Anatomy) -> str:
     spent = figures.spent
     if spent.total is None:
-        return "no price"
+        return "no price is known: write one into a file and name it with --models"
     least = "at least " if spent.at_least else ""
     without = f" ({counted(spent.unpriced, 'call')} without a price)" if spent.unpriced else ""
     parts = [
@@ -179,7 +180,7 @@ def _cost(figures: Anatomy) -> str:
 
 
 def _dollars(amount: float | None) -> str:
-    return "of no known price" if amount is None else f"${amount:,.2f}"
+    return "of no known price" if amount is None else f"${dollars(amount)}"
 
 
 _NO_USAGE = "no usage recorded"

@@ -30,8 +30,7 @@ talk
   recorded input     no usage recorded
   recorded output    no usage recorded
   cost               no usage recorded
-  not in the log     0 tools and system prompt, 0 client context, 0 before it begins (o200k,
-estimated)
+  not in the log     unknown: no usage recorded
   passed over        nothing\
 """)
     (figures,) = json.loads(compactlab("inspect", "--format", "json", file).out)
@@ -128,13 +127,18 @@ def test_what_has_a_price_is_priced_and_the_rest_counted(compactlab, tmp_path):
     path = recorded(tmp_path, ("claude-opus-4-5", 1000, 5), ("of-tomorrow", 1000, 5))
     out = compactlab("inspect", path).out
     assert lines_with(out, "at least") == snapshot(
-        "cost               at least $0.03 (1 call without a price)"
+        "cost               at least $0.026 (1 call without a price)"
     )
     (figures,) = json.loads(compactlab("inspect", "--format", "json", path).out)
     spent = figures["spent"]
     assert (spent["unpriced_calls"], round(spent["total_usd"], 4)) == (1, 0.0255)
     assert spent["at_least"] is True
-    assert "no price" in compactlab("inspect", recorded(tmp_path, ("of-tomorrow", 9, 5))).out
+    out = compactlab("inspect", recorded(tmp_path, ("of-tomorrow", 9, 5))).out
+    assert lines_with(out, "no price") == snapshot(
+        "cost               no price is known: write one into a file and name it with --models"
+    )
+    out = compactlab("inspect", recorded(tmp_path, ("gpt-5-mini", 9, 5))).out
+    assert lines_with(out, "cost") == snapshot("cost               $0.000043")
 
 
 def test_an_output_that_was_logged_too_early_is_counted_by_its_text(compactlab, tmp_path):
@@ -166,7 +170,7 @@ def test_the_bill_is_that_of_the_audit_with_what_requests_were_for(compactlab, t
     out = compactlab("inspect", path).out
     cost = next(line for line in out.splitlines() if line.startswith("  cost "))
     assert cost == snapshot(
-        "  cost               at least $0.06 (answer $0.03, advisor $0.01, compaction $0.01)"
+        "  cost               at least $0.056 (answer $0.026, advisor $0.015, compaction $0.015)"
     )
 
 
