@@ -53,6 +53,22 @@ def test_requests_add_up_to_the_figures_of_a_run(strategy, compactlab):
     assert [r["cost_usd"] for r in calls] == pytest.approx(run.calls["cost_usd"])
 
 
+def test_the_fault_of_each_failed_summary_is_named(compactlab):
+    told = compactlab(
+        "explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW,
+        "--summarizer", "empty",
+    )  # fmt: skip
+    assert lines_with(told.out, "0.48  failed", "7 of 7", "empty 7:") == snapshot("""\
+summary          4.94k      –    4.94k         –   0.019   0.48  failed the sanity check:
+empty; compaction_call
+summary          1.04k      –    1.04k         –  0.0039   0.48  failed the sanity check:
+empty; compaction_call
+7 of 7 summaries failed the sanity check. Failed summaries stay in the prompts, so recall
+counts them. Their faults:
+empty 7: It says nothing, although there was something to say.\
+""")
+
+
 def test_a_session_is_told_in_lines_that_fit(compactlab):
     told = compactlab("explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW)
     assert told.code == 0

@@ -41,6 +41,7 @@ from compactlab.sim.metrics import METRICS, RunData, figures
 from compactlab.sim.metrics.run_data import Payback
 from compactlab.sim.models.model import Catalogue, built_in, tokenizer_of
 from compactlab.sim.replay.sizes import Unseen, unseen
+from compactlab.sim.replay.summarize import FAULTS
 from compactlab.sim.replay.trace import Header, SideCall, Step
 from compactlab.sim.store.parquet import Columns
 from compactlab.sim.store.tables import VIEWS, columns_of, written_in
@@ -68,6 +69,7 @@ class RequestRow:
     compaction: bool = False
     overflow: bool = False
     payback: Payback | None = None
+    faults: tuple[str, ...] = ()  # of a summary; names of FAULTS
 
     @property
     def eventful(self) -> bool:
@@ -118,6 +120,7 @@ def account(reading: RunData, call: int | None = None) -> Account:
                 dead=dead,
                 **{name: step is not None and getattr(step, name) for name in _OF_STEP},
                 payback=paybacks.get(index) if step else None,
+                faults=request.faults if isinstance(request, SideCall) else (),
             )
         )
     view, written = ({}, {}) if call is None else _compared(reading, call - 1)
@@ -148,7 +151,7 @@ def data(account: Account, call: int | None = None) -> dict[str, Any]:
         "window": header.window,
         "seed": header.seed,
         "figures": as_data(account.figures),
-        "requests": [data_of((*_REQUEST, Field("causes")), each) for each in _of(account, call)],
+        "requests": [data_of((*_REQUEST, *_IN_JSON), each) for each in _of(account, call)],
         "view": _view(account),
     }
 
@@ -231,6 +234,7 @@ _REQUEST = (
     ),
     Field("", label="what the strategy did; cache misses by cause", text=_remark, words=True),
 )
+_IN_JSON = (Field("causes"), Field("faults"))
 
 
 def explanation(account: Account, *, everything: bool = False) -> Document:
@@ -252,7 +256,7 @@ def explanation(account: Account, *, everything: bool = False) -> Document:
     blocks = (
         sentences(_about(account), bullets=False),
         Table(heads_of(_REQUEST), rows(lines)),
-        sentences(_totals(account)),
+        sentences([*_totals(account), *_failed(account)]),
         causes,
         Table(_OF_CAUSES, rows(_causes(account))),
     )
@@ -287,6 +291,8 @@ def _deeds(entry: RequestRow) -> Iterator[str]:
         yield f"compacted{_break_even(entry)}"
     elif entry.rewrite:
         yield "rewritten"
+    if entry.faults:
+        yield f"failed the sanity check: {', '.join(entry.faults)}"
 
 
 def _break_even(entry: RequestRow) -> str:
@@ -354,6 +360,18 @@ def _totals(account: Account) -> Iterator[str]:
         f"prefill time, a proxy for time to first token: median {of('ttft_proxy_p50')} s, "
         f"95th percentile {of('ttft_proxy_p95')} s"
     )
+
+
+def _failed(account: Account) -> Iterator[str]:
+    """How many summaries failed, and what was wrong with them."""
+    if bad := account.figures["summaries_failed"]:
+        asked = counted(int(account.figures["summaries"] or 0), "summary")
+        yield (
+            f"{bad:,.0f} of {asked} failed the sanity check. Failed summaries stay in the prompts, "
+            "so recall counts them. Their faults:"
+        )
+        wrong = Counter(fault for entry in account.entries for fault in entry.faults)
+        yield from (f"  {fault} {number:,}: {FAULTS[fault]}" for fault, number in wrong.items())
 
 
 def _recall(figures: Mapping[str, float | None]) -> str:

@@ -26,9 +26,11 @@ from compactlab.reports.page.headlines import bounds, outliers, picks, shown, wa
 from compactlab.reports.page.table import (
     NOTHING,
     capped,
+    failed_summaries,
     fault,
     inferred_models,
     never_acted,
+    suspect,
     unfinished,
     unused,
 )
@@ -346,6 +348,7 @@ def _sentences(
         *recorded(comparison),
         *for_nothing(comparison),
         *never_acted([row for row, _ in shown(advice)]),
+        *suspect(comparison),
         *advised_alike(compared),
     ]
     may = [
@@ -385,6 +388,8 @@ def note(row: Row, role: str) -> str:
     faults = [fault(row)] if not (row.usable or row.bound) else []
     if row.rejected_for:
         faults.append(f"the API may reject it ({listed(list(row.rejected_for))})")
+    if failed := failed_summaries(row):
+        faults.append(f"{failed} summaries failed")
     played = "as recorded" if row.as_recorded and row.acted and role != "as recorded" else ""
     return ", ".join(filter(None, [role, played, *faults]))
 

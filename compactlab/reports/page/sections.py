@@ -29,7 +29,7 @@ from compactlab.reports.page.explorer import BUDGET as ROOM
 from compactlab.reports.page.explorer import Compactions, explorer, views
 from compactlab.reports.page.figures import figures, head_of, preserved, telling
 from compactlab.reports.page.headlines import Headline, bounds, headlines, shown
-from compactlab.reports.page.table import notes
+from compactlab.reports.page.table import notes, suspect
 from compactlab.reports.page.verdict import certainty, reasons
 from compactlab.reports.render.document import (
     Block,
@@ -140,7 +140,7 @@ def section(
     for chart in gallery(results, comparison, colours, anchor, first, most=most):
         charts.setdefault(chart.section, []).append(drawing(chart))
     yield Heading(capitalised(scope(comparison)), 2, anchor, label)
-    said = sentences(certainty(advice), bullets=False)
+    said = sentences([*certainty(advice), *suspect(comparison)], bullets=False)
     if comparison.rows:
         front = next(iter(charts.pop("front", ())), None)
         main = front if isinstance(front, Drawing) else None

@@ -138,7 +138,7 @@ def notes(comparison: Comparison) -> list[str]:
         *_missing(comparison),
         *inferred_models(comparison),
         *_inferred(comparison),
-        *_failed_summaries(comparison),
+        *suspect(comparison),
         *_heard(comparison),
         *unusable(comparison.rows),
         *_idle(comparison),
@@ -278,19 +278,30 @@ def _inferred(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _failed_summaries(comparison: Comparison) -> Iterator[str]:
-    """Report failed summaries, and the figures without the runs that had them."""
-    for row in comparison.rows:
-        bad = [run for run in row.runs if run.metrics.get("summaries_failed")]
-        if not bad:
-            continue
-        number = sum(run.metrics["summaries_failed"] or 0 for run in bad)
-        sentence = f"{counted(int(number), 'summary')} of {name(row.label)} failed"
-        others = figures_of([run for run in row.runs if not run.metrics.get("summaries_failed")])
-        if others["calls"]:
-            recall = show(others[comparison.headline], "share")
-            sentence += f"; without these runs, its recall is {recall}"
-        yield f"{sentence}."
+def failed_summaries(row: Row) -> str:
+    """How many summaries of a strategy failed, of how many; "" if none did."""
+    asked, bad = (
+        sum(run.metrics.get(metric) or 0 for run in row.runs)
+        for metric in ("summaries", "summaries_failed")
+    )
+    return f"{bad:,.0f} of {asked:,.0f}" if bad else ""
+
+
+def suspect(comparison: Comparison) -> Iterator[str]:
+    """Say which summaries failed, what that means for recall, and what names their faults."""
+    parts = []
+    for row in comparison.lines:
+        if failed := failed_summaries(row):
+            others = [run for run in row.runs if not run.metrics.get("summaries_failed")]
+            recall = figures_of(others)[comparison.headline]
+            without = f" (recall without these runs: {show(recall, 'share')})"
+            parts.append(f"{failed} under {name(row.label)}{'' if recall is None else without}")
+    if parts:
+        yield (
+            f"Summaries that failed the sanity check: {enumerated(parts, _LISTED)}. They are "
+            "suspect: empty, too long, or with little of their input. They stay in the prompts, so "
+            "recall counts them. `compactlab explain` names the fault of each."
+        )
 
 
 def _heard(comparison: Comparison) -> Iterator[str]:
