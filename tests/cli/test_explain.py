@@ -58,11 +58,8 @@ def test_the_fault_of_each_failed_summary_is_named(compactlab):
         "explain", SESSION, "--strategies", "auto_compact", "--window", WINDOW,
         "--summarizer", "empty",
     )  # fmt: skip
-    assert lines_with(told.out, "0.48  failed", "7 of 7", "empty 7:") == snapshot("""\
-summary          4.94k      –    4.94k         –   0.019   0.48  failed the sanity check:
-empty; compaction_call
-summary          1.04k      –    1.04k         –  0.0039   0.48  failed the sanity check:
-empty; compaction_call
+    assert told.out.count("failed the sanity check: empty") == 7
+    assert lines_with(told.out, "7 of 7", "empty 7:") == snapshot("""\
 7 of 7 summaries failed the sanity check. Failed summaries stay in the prompts, so recall
 counts them. Their faults:
 empty 7: It says nothing, although there was something to say.\
