@@ -22,7 +22,7 @@ from compactlab.cli.output import (
     redactor,
     say,
 )
-from compactlab.reports.render.text import counted
+from compactlab.reports.render.text import counted, enumerated
 from compactlab.request.settings import FORMATS
 from compactlab.sim.core.errors import UsageError
 
@@ -146,6 +146,8 @@ def run(
         todo = _missing(planned, store, settings, retry=retry)
         if todo is None:
             sys.exit(_nothing(store, planned, form, opened=opened))
+        if todo:
+            _check_models(planned, settings.timeout)
         before, held = store.manifest() if store.exists else None, set(store.shards())
         workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", note)
         with Progress(todo) as progress:
@@ -193,6 +195,14 @@ def _planned(settings: Any, asker: Asker | None) -> Experiment:
         reason = nothing_found(paths, planned.skipped)
         raise UsageError(f"there is nothing to replay: {reason}")
     return planned
+
+
+def _check_models(planned: Experiment, timeout: float | None) -> None:
+    """Refuse recordings that do not say which model they used, before all their runs fail."""
+    if files := planned.without_model(timeout):
+        raise UsageError(
+            f"{enumerated(files, 3)}: nothing says which model was used; name one: --model"
+        )
 
 
 def _check_kind(experiment: str | None) -> None:

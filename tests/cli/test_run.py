@@ -279,12 +279,30 @@ def test_what_was_passed_over_is_said_wherever_one_looks(run, chat, bad, tmp_pat
 def test_an_error_of_many_runs_is_one_line(run, chat, tmp_path):
     for name in "abcde":
         chat(tmp_path / "talks" / f"{name}.jsonl")
-    done = run(what=tmp_path / "talks", strategies=("keep_all", "keep_none"))
+    what, model = tmp_path / "talks", ("--model", "gpt-5.3-codex-spark")
+    done = run(*model, what=what, strategies=("keep_all", "keep_none"))
     assert done.code == 1
-    (line,) = [line for line in done.out.splitlines() if "name one: --model" in line]
+    (line,) = [line for line in done.out.splitlines() if "no price" in line]
     assert lines_with(line, "10 runs") == snapshot("""\
-10 runs (a, b, c and 2 more; keep_all and keep_none) under recorded: the recording does
-not say which model it used; name one: --model\
+10 runs (a, b, c and 2 more; keep_all and keep_none) under gpt-5-3-codex-spark: no price
+is known of gpt-5-3-codex-spark; give its prices by hand, in a file for --models: prices =
+{ input = ..., cache_read = ..., output = ... }, in dollars per million tokens\
+""")
+
+
+def test_recordings_without_a_model_are_refused_before_the_start(run, chat, tmp_path, monkeypatch):
+    monkeypatch.setattr("compactlab.sim.experiment.sweep.Experiment.run_into", None)
+    for name in "abcde":
+        chat(tmp_path / "talks" / f"{name}.jsonl")
+    assert run(what=tmp_path / "talks").told(tmp_path) == snapshot("""\
+2
+compactlab: a.jsonl, b.jsonl, c.jsonl and 2 more: nothing says which model was used; name one:
+--model\
+""")
+    one = tmp_path / "talks" / "a.jsonl"
+    assert run("--model", "recorded", what=one).told(tmp_path) == snapshot("""\
+2
+compactlab: a.jsonl: nothing says which model was used; name one: --model\
 """)
 
 

@@ -9,18 +9,20 @@ from functools import cached_property, partial
 from itertools import chain
 from math import prod
 from operator import methodcaller
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
 from compactlab.llm.asker import NO_ANSWER
-from compactlab.sim.core.errors import UsageError
+from compactlab.sim.core.errors import CompactlabError, UsageError
 from compactlab.sim.experiment.conditions import Condition, Setting
 from compactlab.sim.experiment.disclosure import check_names, under_aliases
 from compactlab.sim.experiment.shard import Counted, Shard, Task, forget, shards
 from compactlab.sim.experiment.sources import Source
 from compactlab.sim.experiment.workers import ALONE, Workers
+from compactlab.sim.replay.replay import RECORDED
 from compactlab.sim.replay.strategy import Strategy
 from compactlab.sim.replay.summarize import Summarizer
 from compactlab.sim.store.figures_used import united
@@ -99,6 +101,26 @@ class Experiment:
         )
         both = chain(every, beside)
         return tuple({condition.key: condition for condition in both}.values())
+
+    def without_model(self, timeout: float | None = None) -> list[str]:
+        """The files of the recordings, if no run can find out which model they used; else [].
+
+        It reads until a model is named, usually in the first file. What cannot be read is left to
+        its runs.
+        """
+        named = any(condition.model not in ("", RECORDED) for condition in self.conditions)
+        if named or not all(source.stem for source in self.sources):
+            return []
+        files: dict[str, None] = {}
+        try:
+            for source in self.sources:
+                for each in source.conversations(timeout):
+                    if not each.recorded or any(a.call and a.call.model for a in each.calls):
+                        return []
+                    files[source.alias or Path(each.source).name] = None
+        except CompactlabError:
+            return []
+        return list(files)
 
     def run(
         self,
