@@ -13,7 +13,7 @@ from typing import Any
 
 from compactlab.reports.analysis.advice import COST
 from compactlab.reports.analysis.calls import distance_of
-from compactlab.reports.analysis.columns import marks
+from compactlab.reports.analysis.columns import marks, usd_head
 from compactlab.reports.analysis.comparison import (
     BOUNDS,
     Comparison,
@@ -319,7 +319,7 @@ def _id(run: Any) -> tuple[str, str, int]:
     return run.scenario, run.conversation, run.seed
 
 
-_BILL, _MEMORY = ("USD", "bill", "p"), ("points", "p", "cheaper / same / more expensive")
+_BILL, _MEMORY = ("bill", "p"), ("points", "p", "cheaper / same / more expensive")
 # The legend of the figures.
 _READING = (
     "Bill and points are differences to the first row, with 95% intervals (of bills by bootstrap "
@@ -346,7 +346,12 @@ def _grouped(matches: Sequence[Match]) -> Iterator[list[Match]]:
 def _group(group: Sequence[Match]) -> Iterator[Block]:
     first = group[0]
     yield Heading(capitalised(scope(first.comparison, name)))
-    heads = (*_BILL, f"recall {lag_from(first.comparison.lag)}", *_MEMORY)
+    heads = (
+        usd_head(first.comparison),
+        *_BILL,
+        f"recall {lag_from(first.comparison.lag)}",
+        *_MEMORY,
+    )
     columns = (Column("strategy", words=True), *map(Column, heads))
     yield Table(columns, rows([_reference(first), *map(_cells, group)]))
     statements = [text for match in group for text in statements_of(match)]
@@ -360,7 +365,7 @@ def _cells(match: Match) -> list[str]:
     cost, recalled = match.contrasts.get(COST), _recalled(match)
     return [
         name(f"{match.subject.label} {marks(match.subject)}".strip()),
-        show(match.subject.figures[COST], "USD"),
+        show(match.subject.mean(), "USD"),
         (signed(cost) if cost else "") or NONE,
         chance(cost),
         show(match.subject.recall, "share"),
@@ -371,9 +376,9 @@ def _cells(match: Match) -> list[str]:
 
 
 def _reference(match: Match) -> list[str]:
-    row, figures = match.reference, match.reference.figures
+    row = match.reference
     title = name(f"{row.label} {marks(row)}".strip())
-    cost, recall = show(figures[COST], "USD"), show(row.recall, "share")
+    cost, recall = show(row.mean(), "USD"), show(row.recall, "share")
     return [title, cost, NONE, NONE, recall, NONE, NONE, NONE]
 
 
@@ -484,7 +489,7 @@ def _others(match: Match) -> list[str]:
 
 def _change(match: Match, metric: str) -> str:
     unit = METRICS[metric].unit
-    before, after = match.reference.figures[metric], match.subject.figures[metric]
+    before, after = match.reference.of_one[metric], match.subject.of_one[metric]
     return f"{metric} {show(before, unit)} to {show(after, unit)}"
 
 

@@ -136,6 +136,15 @@ def test_the_page_holds_the_classes_that_anything_was_paid_for():
     assert shifts[AS_REPLAYED] == [0, 0, 0]
 
 
+def test_costs_are_those_of_a_conversation():
+    runs = [make("cutting()", SUMMED, name, cut=[2]) for name in ("one", "two")]
+    view = shown(store(*runs))
+    assert view is not None
+    data = json.loads(view.text)
+    assert (data["head"], data["each"]) == ("USD per conversation", " a conversation")
+    assert sum(data["strategies"][0][3]) == pytest.approx(runs[0].metrics["cost_usd"])
+
+
 def test_it_is_left_out_where_a_figure_or_a_price_is_unknown():
     without = make("keep_all()")
     del without.metrics["cost_read_usd"]

@@ -41,13 +41,14 @@ def over(shares: list[float], *strategies: str) -> Results:
 
 def test_the_recorded_bill_stands_in_the_verdict_and_on_the_terminal():
     results = over([1.25, 1.25])
-    told = next(line for line in verdict(only(results)) if "own usage" in line)
+    told = next(line for line in verdict(only(results)) if "usage in the logs" in line)
     assert folded(told) == snapshot("""\
-The logs' own usage costs 2.02 USD in all at the same prices; replayed, as_recorded costs 0.014
-USD. Of the prompts alone the replay costs 20% less than the logs. Differences in cost of up to
-20.0% are within this deviation and are not called differences.\
+At the same prices, the usage in the logs costs 1.01 USD a conversation, and the replay of
+as_recorded 0.0070 USD a conversation. The replay's prompts alone cost 20% less than in the
+logs. So differences in cost of up to 20.0% are not called differences: the replay is no more
+exact.\
 """)
-    assert "own usage" in brief(results)
+    assert "usage in the logs" in brief(results)
 
 
 def test_a_bill_that_lacks_tokens_is_at_least_that():
@@ -55,11 +56,12 @@ def test_a_bill_that_lacks_tokens_is_at_least_that():
     for run in results.runs[:1]:
         assert run.strategy == "as_recorded()"
         run.metrics = {**run.metrics, "tokens_passed_over": 7}
-    told = next(line for line in verdict(only(results)) if "own usage" in line)
+    told = next(line for line in verdict(only(results)) if "usage in the logs" in line)
     assert folded(told) == snapshot("""\
-The logs' own usage costs at least 2.02 USD in all at the same prices; replayed, as_recorded
-costs 0.014 USD. Of the prompts alone the replay costs 20% less than the logs. Differences in
-cost of up to 20.0% are within this deviation and are not called differences.\
+At the same prices, the usage in the logs costs at least 1.01 USD a conversation, and the replay
+of as_recorded 0.0070 USD a conversation. The replay's prompts alone cost 20% less than in the
+logs. So differences in cost of up to 20.0% are not called differences: the replay is no more
+exact.\
 """)
 
 
@@ -93,7 +95,7 @@ def test_where_some_usage_is_not_known_nothing_is_said():
     comparison = only(results)
     assert comparison.recorded_bill is None
     assert comparison.deviation == 0
-    assert not any("own usage" in line for line in verdict(comparison))
+    assert not any("usage in the logs" in line for line in verdict(comparison))
 
 
 def test_no_difference_within_the_deviation_is_called_one():

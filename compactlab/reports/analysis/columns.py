@@ -123,6 +123,11 @@ def recall_head(comparison: Comparison) -> str:
     return f"recall \N{GREATER-THAN OR EQUAL TO}{comparison.lag // 1000}k"
 
 
+def usd_head(comparison: Comparison) -> str:
+    """The header of a cost: everywhere people read it, it is that of a conversation."""
+    return "USD" if comparison.conversations == 1 else "USD per conversation"
+
+
 def against(comparison: Comparison) -> str:
     """The reference's label in the headers of differences: its name, unless other rows share it."""
     reference = comparison.reference

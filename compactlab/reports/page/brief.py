@@ -9,7 +9,15 @@ from itertools import compress
 from typing import Any
 
 from compactlab.reports.analysis.advice import Advice, advised_alike, ordered_alike
-from compactlab.reports.analysis.columns import DOUBT, FAULTY, OVER, against, marks, recall_head
+from compactlab.reports.analysis.columns import (
+    DOUBT,
+    FAULTY,
+    OVER,
+    against,
+    marks,
+    recall_head,
+    usd_head,
+)
 from compactlab.reports.analysis.comparison import ENOUGH, Comparison, Row, comparisons, label
 from compactlab.reports.analysis.scope import (
     Sweep,
@@ -22,7 +30,7 @@ from compactlab.reports.analysis.scope import (
     told_apart,
 )
 from compactlab.reports.analysis.strength import points, signed
-from compactlab.reports.page.headlines import bounds, outliers, picks, shown, waste
+from compactlab.reports.page.headlines import bounds, outliers, picks, price, shown, waste
 from compactlab.reports.page.table import (
     NOTHING,
     capped,
@@ -310,11 +318,10 @@ def deciding(advice: Advice) -> Table:
     than, head = name(against(comparison)), recall_head(comparison)
     recalled = any(advice.recalled(row) for row in comparison.rows)
     # A header wraps where its cells have intervals.
-    each = "USD" if number == 1 else "USD per conversation"
     there = (True, True, advice.reference is not None, True, recalled, True)
     columns = (
         Column("strategy", words=True),
-        Column(each, key="cost_usd"),
+        Column(usd_head(comparison), key="cost_usd"),
         Column(f"vs {than}", key="of_reference"),
         Column(head, key="recall", better="higher"),
         Column("Δ points", rank=1, key="recall_points", better="higher"),
@@ -364,8 +371,7 @@ def _other(comparison: Comparison, compared: Sequence[Comparison]) -> str:
     """Another comparison in one line."""
     advice = Advice(comparison)
     parts = [
-        f"{role} {name(row.label)}, {show(row.figures['cost_usd'], 'USD')} USD "
-        f"(recall {show(row.recall, 'share')})"
+        f"{role} {name(row.label)}, {price(row)} (recall {show(row.recall, 'share')})"
         for row, role in picks(advice)
         if row.choice and role
     ]

@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 
 from compactlab.reports.analysis.aggregate import replays, values_of
 from compactlab.reports.analysis.calls import MISSED, Calls, Counts, total
+from compactlab.reports.analysis.columns import usd_head
 from compactlab.reports.analysis.comparison import Case, Comparison, Row, case_of, label
 from compactlab.reports.analysis.scope import title_of
 from compactlab.reports.explain.compaction import Piece, View, said_in, view_of
@@ -107,6 +108,10 @@ class Priced:
     def cost(self, lifetime: int = AS_REPLAYED, prices: Sequence[float] = (1, 1, 1, 1)) -> float:
         """Dollars at a lifetime and at multiples of the prices of the classes."""
         return float((self.bill + self.shifts[lifetime]) @ np.asarray(prices))
+
+    def each(self, conversations: int) -> Priced:
+        """The mean over conversations, as people read it."""
+        return Priced(*(part / conversations for part in (self.bill, self.tokens, self.shifts)))
 
 
 def priced(row: Row | Sequence[Run], catalogue: Catalogue) -> Priced | None:
@@ -266,7 +271,10 @@ def explorer(
 ) -> Iterator[Block]:
     """The bill by class, at selectable prices and lifetimes; nothing if it is unknown."""
     bills = [(row, priced(row, catalogue)) for row in comparison.rows]
-    known = [(row, each) for row, each in bills if each is not None and each.bill.sum() > 0]
+    number = comparison.conversations
+    known = [
+        (row, each.each(number)) for row, each in bills if each is not None and each.bill.sum() > 0
+    ]
     if len(known) < len(bills) or not known:
         return
     shown = [index for index in range(4) if any(each.bill[index] for _, each in known)]
@@ -276,11 +284,13 @@ def explorer(
         "lifetimes": [None if math.isinf(life) else life for life in LIFETIMES] if lives else [],
         "replayed": AS_REPLAYED,
         "seconds": lives,
+        "head": usd_head(comparison),
+        "each": " a conversation" if number > 1 else "",
         "strategies": [_written(row, each, colours, shown) for row, each in known],
     }
     # If entries never expire, there is no lifetime to select.
     text = [*_INTRODUCTION, *([_LIFETIME] if lives else [])]
-    view = Explorer(name, (_table(known, colours, shown),), in_script(data))
+    view = Explorer(name, (_table(comparison, known, colours, shown),), in_script(data))
     explained = sentences(text, "quiet", bullets=False)
     yield Folded(TITLE, (explained, Custom("explorer.html.j2", view)), f"{name}-explorer", _ABOUT)
 
@@ -317,10 +327,14 @@ def _short(value: float) -> float:
 
 
 def _table(
-    known: Sequence[tuple[Row, Priced]], colours: Mapping[str, str], shown: Sequence[int]
+    comparison: Comparison,
+    known: Sequence[tuple[Row, Priced]],
+    colours: Mapping[str, str],
+    shown: Sequence[int],
 ) -> Table:
     """The replayed bill, the cheapest first."""
-    titles = {"cost_usd": "cost, USD", **{_DOLLARS[index]: CLASSES[index] for index in shown}}
+    head = usd_head(comparison)
+    titles = {"cost_usd": head, **{_DOLLARS[index]: CLASSES[index] for index in shown}}
     keyed = (Column(title, key=key, meaning=METRICS[key].meaning) for key, title in titles.items())
     heads = (Column("strategy"), *keyed)
     rows = []

@@ -73,12 +73,13 @@ def recorded(comparison: Comparison) -> Iterator[str]:
     if row is None or log is None:
         return
     least = "at least " if row.value("tokens_passed_over") else ""
-    total = " in all" if comparison.conversations > 1 else ""
+    number = comparison.conversations
+    each = " a conversation" if number > 1 else ""
     yield (
-        f"The logs' own usage costs {least}{dollars(log.cost)} USD{total} at the same prices; "
-        f"replayed, as_recorded costs {dollars(row.value('cost_usd'))} USD. Of the prompts alone "
-        f"the replay costs {times(1 + log.difference)} the logs. Differences in cost of up to "
-        f"{log.deviation:.1%} are within this deviation and are not called differences."
+        f"At the same prices, the usage in the logs costs {least}{dollars(log.cost / number)} "
+        f"USD{each}, and the replay of as_recorded {dollars(row.mean())} USD{each}. The replay's "
+        f"prompts alone cost {times(1 + log.difference)} in the logs. So differences in cost of "
+        f"up to {log.deviation:.1%} are not called differences: the replay is no more exact."
     )
 
 

@@ -76,7 +76,7 @@ const billTable = (data, rows) => {
     return make("th", { scope: "col" }, swatch, name);
   });
   const head = (words) => make("th", { scope: "col" }, words);
-  const heads = make("tr", {}, head("strategy"), head("cost, USD"), head("change"), make("td", { className: "bar" }), ...keys);
+  const heads = make("tr", {}, head("strategy"), head(data.head), head("change"), make("td", { className: "bar" }), ...keys);
   const lines = rows.map((row) => make("tr", { className: row.choice ? "" : "quiet" },
     nameOf({ ...row, marks: "" }),
     ...[row.known ? dollars(row.cost) : "–", changeOf(row)].map((words) => make("td", {}, words)),
@@ -90,12 +90,12 @@ const billTable = (data, rows) => {
 const cheapest = (rows, key) => rows.filter((row) => row.choice && row.known)
   .reduce((best, row) => (best === null || row[key] < best[key] ? row : best), null);
 
-const verdictOf = (rows) => {
+const verdictOf = (rows, each) => {
   const [now, before] = [cheapest(rows, "cost"), cheapest(rows, "replayed")];
   if (!now) return "No strategy is usable and compacted at least once.";
-  const text = `Cheapest usable strategy: ${now.label}, ${dollars(now.cost)} USD.`;
+  const text = `Cheapest usable strategy: ${now.label}, ${dollars(now.cost)} USD${each}.`;
   return now === before ? `${text} The same as replayed.`
-    : `${text} As replayed it is ${before.label}, which costs ${dollars(before.cost)} USD here.`;
+    : `${text} As replayed it is ${before.label}, which costs ${dollars(before.cost)} USD${each} here.`;
 };
 
 const explore = (place) => {
@@ -109,7 +109,7 @@ const explore = (place) => {
     const same = life === data.replayed && factors.every((factor) => factor === 1);
     const rows = data.strategies.map((each) => billOfClass(each, factors, life, same));
     rows.sort((a, b) => a.cost - b.cost);
-    told.textContent = verdictOf(rows);
+    told.textContent = verdictOf(rows, data.each);
     shown.replaceChildren(billTable(data, rows));
   };
   const prices = priceSliders(data, changed);

@@ -79,9 +79,9 @@ expensive (p 0.0015).
 cut(most=3) in new recalls 80.0% of the facts needed 20,000 tokens or more after they were last
 stated (cut(most=3) in old: 90.0%). Difference in points: -10.0, significantly worse (p 0.0015).
 Other significant differences (exploratory, Benjamini-Hochberg at 5%): amnesia_need 10.0% to
-20.0%, avoidable_cost_usd 0.013 to 0.015, cost_write_usd 0.063 to 0.075, forward_need 90.0% to
-80.0%, prompt_tokens_peak 1.26k to 1.51k, recall_10k 90.0% to 80.0%, recall_160k 90.0% to 80.0%,
-recall_1k 90.0% to 80.0% and 10 more.
+20.0%, avoidable_cost_usd 0.0011 to 0.0013, cost_write_usd 0.0052 to 0.0063, forward_need 90.0%
+to 80.0%, prompt_tokens_peak 1.26k to 1.51k, recall_10k 90.0% to 80.0%, recall_160k 90.0% to
+80.0%, recall_1k 90.0% to 80.0% and 10 more.
 Smallest detectable difference of each comparison (80% power, before Holm): 0.3% of the cost.\
 """)
 
@@ -218,9 +218,9 @@ cut recalls 99.0% of the facts needed 20,000 tokens or more after they were last
 (keep_all: 99.0%). Difference in points: +0.0 (-0.1 to +0.1), not statistically significant (p
 1), but non-inferior within 20 points.
 Other significant differences (exploratory, Benjamini-Hochberg at 5%): avoidable_cost_usd 0 to
-0.028, compactions 0 to 40, cost_read_usd 0.018 to 0, cost_write_usd 0.15 to 0.14, prefix_reuse
-60.0% to 0%, prompt_tokens_peak 1.00k to 600, rewrites 0 to 40, tokens_cache_read 60.0k to 0 and
-2 more.
+0.00069, compactions 0 to 1, cost_read_usd 0.00045 to 0, cost_write_usd 0.0038 to 0.0034,
+prefix_reuse 60.0% to 0%, prompt_tokens_peak 1.00k to 600, rewrites 0 to 1, tokens_cache_read
+1.50k to 0 and 2 more.
 Smallest detectable difference of each comparison (80% power, before Holm): 0.2 points of
 recall.\
 """)
@@ -229,7 +229,10 @@ recall.\
 def test_a_match_leads_with_recall_at_the_distance_of_the_store(many):
     matches = within(many(), ["keep_all", "cut"])
     assert lines_with(markdown.write(report(matches)), "| recall") == snapshot(
-        "| strategy | USD | bill | p | recall ≥20k | points | p | cheaper / same / more expensive |"
+        """\
+| strategy | USD per conversation | bill | p | recall ≥20k | points | p | cheaper / same /
+more expensive |\
+"""
     )
     data = json.loads(write_json(report(matches)))
     assert {match["headline"] for match in data["matches"]} == {"recall_20k"}
@@ -239,7 +242,10 @@ def test_a_match_leads_with_recall_at_the_distance_of_the_store(many):
     matches = within(near, ["keep_all", "cut"])
     text = markdown.write(report(matches))
     assert lines_with(text, "| recall") == snapshot(
-        "| strategy | USD | bill | p | recall ≥20k | points | p | cheaper / same / more expensive |"
+        """\
+| strategy | USD per conversation | bill | p | recall ≥20k | points | p | cheaper / same /
+more expensive |\
+"""
     )
     assert {match.subject.recall for match in matches} == {None}
 
