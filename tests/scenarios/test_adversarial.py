@@ -116,7 +116,7 @@ def failed(runs: Sequence[Run]) -> list[tuple[str, str]]:
     return [(run.strategy, run.error) for run in runs if run.status != "ok"]
 
 
-@pytest.mark.parametrize("summarizer", sorted(SUMMARIZERS))
+@pytest.mark.parametrize("summarizer", sorted(set(SUMMARIZERS) - {"llm"}))  # it asks a model
 def test_every_summariser_survives(summarizer: str) -> None:
     specs = ["full_summary", "rolling_summary", "openclaw"]
     results = api.run([SPEC], specs, window=NARROW, summarizer=summarizer)
