@@ -26,14 +26,28 @@ _Command = TypeVar("_Command", bound="Callable[..., Any] | click.Command")
 class Count(click.IntRange):
     """A whole number; its error message shows the valid form."""
 
+    form = "write digits, without a unit"
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert the user's text."""
         if not _is(int, value):
-            self.fail(f"{value!r} is not a whole number: write digits, without a unit", param, ctx)
+            self.fail(f"{value!r} is not a whole number: {self.form}", param, ctx)
         return super().convert(value, param, ctx)
 
 
-class Distance(Count):
+class Tokens(Count):
+    """A whole number of tokens, as digits or in thousands: ``10k``."""
+
+    form = "write digits, or thousands as 10k"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Convert the user's text."""
+        if isinstance(value, str) and value[-1:] in ("k", "K") and value[:-1].isdecimal():
+            value = 1000 * int(value[:-1])
+        return super().convert(value, param, ctx)
+
+
+class Distance(Tokens):
     """A distance of recall."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -116,6 +130,8 @@ def _type_of(name: str, setting: SettingInfo) -> click.ParamType[Any]:
         return click.Choice(setting.choices)
     if name == "distance":
         return Distance(1)
+    if name == "window":
+        return Tokens(setting.least)
     if setting.kind in ("integer", "integers"):
         return Count(setting.least)
     if setting.kind == "number":

@@ -12,6 +12,7 @@ import click
 
 from compactlab.cli.options import (
     Count,
+    Tokens,
     format_option,
     nothing_found,
     one_window,
@@ -87,14 +88,14 @@ _SENTENCE = "What was decided for the region of the cache?"
 )
 @click.option(
     "--max-tokens",
-    type=Count(1),
+    type=Tokens(1),
     metavar="N",
     help="Tokens of an answer, thinking included.  [default: 128 to recall, 1,024 to act, 8 to "
     "judge]",
 )
 @click.option(
     "--reader-window",
-    type=Count(1),
+    type=Tokens(1),
     metavar="N",
     help="Tokens of the reader's context; longer prompts lose their oldest messages.  "
     "[default: the model's, if known]",

@@ -13,7 +13,7 @@ SMALL = ("--conversations", TINY, "--strategies", "keep_all", "--jobs", 1)
 
 
 TYPED = [
-    ("run", "--window", "64k"),
+    ("run", "--window", "64kb"),
     ("run", "--seeds", "two"),
     ("run", "--timeout", "10s"),
     ("run", "--conversations", "coding_agent(tokens=64k)"),

@@ -74,7 +74,7 @@ def test_a_researcher_sweeps_windows_and_has_a_chart_for_a_paper(types):
     frame = package.Results.load("compactlab-out").frame()
     under = {(label, window) for label in AGENTS[1::2] for window in (24_000, 32_000)}
     assert {(label, window) for _, label, window in costs(frame)} == under
-    paper = ("--distance", 1_000, "--format", "pdf", "--width", "3.3in", "--no-title")
+    paper = ("--distance", "1k", "--format", "pdf", "--width", "3.3in", "--no-title")
     types("report", "compactlab-out", "--charts", "figures", "--only", "cost-and-memory", *paper)
     charts = [chart.read_bytes() for chart in Path("figures").iterdir()]
     assert charts

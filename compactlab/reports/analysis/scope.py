@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from compactlab.reports.analysis.aggregate import replays
 from compactlab.reports.analysis.calls import column, models, window_of
-from compactlab.reports.analysis.comparison import Comparison, Row
+from compactlab.reports.analysis.comparison import RECALL, Comparison, Row
 from compactlab.reports.render.text import capitalised, clean, counted, listed
 from compactlab.sim.models.model import Catalogue
 from compactlab.sim.store.run import Run
@@ -29,6 +29,16 @@ def scope(comparison: Comparison, name: Name = str) -> str:
     if comparison.written_by:
         under += f"; summaries by {name(comparison.written_by)}"
     return f"{under}; {strategies} over {over}"
+
+
+def without_recall(comparison: Comparison) -> str:
+    """Why no strategy has a recall, and the distance at which one has; "" if one has it."""
+    rows = (*comparison.rows, *comparison.bounds)
+    if any(row.recall is not None for row in rows):
+        return ""
+    why = f"recall has no value at a distance of {comparison.lag:,} tokens"
+    known = [lag for lag, at in RECALL.items() if any(row.figures[at] is not None for row in rows)]
+    return f"{why}; --distance {max(known)} has one" if known else why
 
 
 def told_apart(comparison: Comparison, compared: Sequence[Comparison], name: Name = str) -> str:

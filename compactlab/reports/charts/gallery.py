@@ -10,7 +10,7 @@ from typing import Any
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Case, Comparison, Row, case_of, comparisons
-from compactlab.reports.analysis.scope import scope, sweeps, title_of, told_apart
+from compactlab.reports.analysis.scope import scope, sweeps, title_of, told_apart, without_recall
 from compactlab.reports.charts.catalogue import CHARTS, NAMES, kinds_of, short_names, stem
 from compactlab.reports.charts.chart import USUAL, Chart, Look
 from compactlab.reports.charts.drawing import own_specs, strategy_colours
@@ -139,7 +139,10 @@ def save_charts(
     if only:
         charts = iter(several := list(charts))
         if empty := [n for k, n in NAMES.items() if k in kinds - {each.kind for each in several}]:
-            raise UsageError(f"nothing to draw in these results: {', '.join(empty)}")
+            recall = compared and NAMES["pareto"] in empty
+            why = [without_recall(compared[0])] if recall else []
+            text = "; ".join(filter(None, [", ".join(empty), *why]))
+            raise UsageError(f"nothing to draw in these results: {text}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

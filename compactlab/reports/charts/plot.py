@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 from compactlab.reports.analysis.comparison import Comparison, case_of, comparisons
+from compactlab.reports.analysis.scope import without_recall
 from compactlab.reports.charts.drawing import canvas, own_specs, strategy_colours, width_of
 from compactlab.reports.charts.gallery import drawn, largest
 from compactlab.reports.charts.kit import KEYS, KeyEntry, legend, name_rows, stack
@@ -60,7 +61,8 @@ class Plots:
     def cost_and_recall(self, ax: Axes | None = None, *, comparison: int = 0) -> Axes:
         """Cost and recall of each strategy, the Pareto front, and bounds as lines."""
         own = own_specs(self._results)
-        subject = _some(trade_off(self._comparison(comparison), self._colours, own))
+        compared = self._comparison(comparison)
+        subject = _some(trade_off(compared, self._colours, own), without_recall(compared))
 
         def draw(axes: Axes, size: float) -> None:
             draw_trade_off(axes, subject, size)
@@ -130,9 +132,9 @@ class Plots:
         return replace(comparison, rows=tuple(drawn(comparison, own_specs(self._results))))
 
 
-def _some(given: T | None) -> T:
+def _some(given: T | None, why: str = "") -> T:
     if given is None:
-        raise UsageError("nothing to draw in these results")
+        raise UsageError(": ".join(filter(None, ["nothing to draw in these results", why])))
     return given
 
 

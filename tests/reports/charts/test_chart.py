@@ -23,6 +23,7 @@ from compactlab.reports.charts.chart import Chart, Look, Slide, wrapped
 from compactlab.reports.charts.drawing import width_of
 from compactlab.reports.charts.gallery import save_charts
 from compactlab.reports.charts.pareto import pareto
+from compactlab.reports.charts.plot import Plots
 from compactlab.reports.charts.setbacks import loops
 from compactlab.reports.charts.stacked import classes
 from compactlab.sim.core.errors import UsageError
@@ -263,6 +264,24 @@ def test_an_unknown_chart_and_one_without_figures_are_refused(small, tmp_path):
         with pytest.raises(UsageError, match=re.escape(message)):
             save_charts(small, tmp_path / "new", only=["cost-by-class", name])
         assert not (tmp_path / "new").exists()
+
+
+def test_where_recall_has_no_value_the_distance_that_has_one_is_named(make, store, tmp_path):
+    near = make("keep_all()")
+    near.metrics |= {f"recall_{far}k": None for far in (10, 20, 40, 80, 160)}
+    results = store(near)
+
+    def files() -> None:
+        save_charts(results, tmp_path, only=["cost-and-recall"])
+
+    assert refusal(UsageError, files) == snapshot("""\
+nothing to draw in these results: cost-and-recall; recall has no value at a distance of
+20,000 tokens; --distance 5000 has one\
+""")
+    assert refusal(UsageError, Plots(results).cost_and_recall) == snapshot("""\
+nothing to draw in these results: recall has no value at a distance of 20,000 tokens;
+--distance 5000 has one\
+""")
 
 
 def test_the_conversation_is_the_one_that_is_asked_for(make, store, tmp_path):
