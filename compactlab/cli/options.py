@@ -13,11 +13,12 @@ import click
 from compactlab.cli.output import complain, redact_from_here, say
 from compactlab.reports.render.text import counted, listed
 from compactlab.request.settings import SETTINGS, SUBJECT, SettingInfo
-from compactlab.scenarios.readers.homes import CLIENTS, here, places
 from compactlab.sim.core.errors import CompactlabError, InputError, UsageError
 from compactlab.sim.core.limits import LONGEST_WAIT
 
 if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
     from compactlab.sim.store.results import Results
 
 _Command = TypeVar("_Command", bound="Callable[..., Any] | click.Command")
@@ -196,9 +197,34 @@ redact = click.option(
 
 # Defaults if no path is given.
 
+
+class _Client(click.ParamType[Any]):
+    """A client of which transcripts are read: its names are those of all readers."""
+
+    name = "client"
+
+    @property
+    def _choice(self) -> click.Choice[str]:
+        # All readers take longer to import than to print the list of commands.
+        from compactlab.scenarios.readers.homes import CLIENTS
+
+        return click.Choice(CLIENTS)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
+        return self._choice.get_metavar(param, ctx)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return self._choice.convert(value, param, ctx)
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return self._choice.shell_complete(ctx, param, incomplete)
+
+
 client_option = click.option(
     "--client",
-    type=click.Choice(CLIENTS),
+    type=_Client(),
     help="Without PATH: read only this client's folders.",
 )
 
@@ -209,6 +235,8 @@ def named_or_usual(paths: Sequence[str], client: str | None) -> list[str]:
         raise UsageError("--client picks among the usual folders: give it or a PATH, not both")
     if paths:
         return list(paths)
+    from compactlab.scenarios.readers.homes import here, places
+
     usual = here(client or "")
     if not usual:
         tried = listed([str(folder) for _, folder in places(client or "")])

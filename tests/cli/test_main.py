@@ -9,6 +9,7 @@ import compactlab as package
 from tests.cli.conftest import TINY
 
 HEAVY = ["pandas", "matplotlib", "duckdb", "joblib", "numpy", "genai_prices", "rich"]
+HEAVY += ["compactlab.scenarios.readers.transcript", "compactlab.sim.facts"]
 
 BAD = {
     "binary.jsonl": bytes(range(256)) * 4,
