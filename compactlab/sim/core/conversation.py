@@ -171,8 +171,13 @@ class PassedOver(msgspec.Struct, frozen=True):
 
 def added(one: PassedOver, other: PassedOver) -> PassedOver:
     """Return the sum of two counts of a kind."""
-    sums = (getattr(one, key) + getattr(other, key) for key in ("count", "characters", "tokens"))
-    return PassedOver(one.kind, *sums, min(filter(None, (one.line, other.line)), default=0))
+    return PassedOver(
+        one.kind,
+        one.count + other.count,
+        one.characters + other.characters,
+        one.tokens + other.tokens,
+        min(filter(None, (one.line, other.line)), default=0),
+    )
 
 
 class Fact(msgspec.Struct, frozen=True, tag="fact", tag_field="type", rename={"kind": "fact"}):
