@@ -146,8 +146,6 @@ def run(
         todo = _missing(planned, store, settings, retry=retry)
         if todo is None:
             sys.exit(_nothing(store, planned, form, opened=opened))
-        if todo:
-            _check_models(planned, settings.timeout)
         before, held = store.manifest() if store.exists else None, set(store.shards())
         workers = Workers(min(settings.jobs, max(1, len(todo))), settings.dask or "", note)
         with Progress(todo) as progress:
@@ -236,7 +234,10 @@ def _stoppable(store: Store) -> Iterator[None]:
 def _missing(
     planned: Experiment, store: Store, settings: Any, *, retry: bool
 ) -> list[Shard] | None:
-    """The shards to run; None if the results and their page are there."""
+    """The shards to run; None if the results and their page are there.
+
+    Raises an error if all runs would fail.
+    """
     from compactlab.cli.dry_run import standing
     from compactlab.sim.store.store import FAILED
 
@@ -249,6 +250,8 @@ def _missing(
         return None
     for line in standing(every - cells, every, planned.others(store)):
         note(line)
+    if todo:
+        _check_models(planned, settings.timeout)
     return todo
 
 
