@@ -198,7 +198,7 @@ redact = click.option(
 # Defaults if no path is given.
 
 
-class _Client(click.ParamType[Any]):
+class _Client(click.ParamType):  # type: ignore[type-arg]  # click 8.2 takes none
     """A client of which transcripts are read: its names are those of all readers."""
 
     name = "client"
