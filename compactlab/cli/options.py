@@ -43,7 +43,7 @@ class Tokens(Count):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Convert the user's text."""
-        if isinstance(value, str) and value[-1:] in ("k", "K") and value[:-1].isdecimal():
+        if isinstance(value, str) and value[-1:] in ("k", "K") and _is(int, value[:-1]):
             value = 1000 * int(value[:-1])
         return super().convert(value, param, ctx)
 

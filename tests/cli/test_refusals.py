@@ -125,3 +125,10 @@ def test_a_transcript_that_cannot_be_read_costs_no_earlier_results(compactlab, b
 nothing to run: 2 cells are there
 compactlab report out shows them; report: out/report.html\
 """)
+
+
+def test_no_number_is_too_long_to_be_refused(compactlab):
+    for digits in ("9" * 5000, "9" * 5000 + "k"):
+        done = compactlab("run", "--window", digits)
+        assert done.code == 2
+        assert "is not a whole number" in done.err
