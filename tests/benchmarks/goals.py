@@ -52,7 +52,9 @@ def main() -> int:
     """Measure, and say what holds."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("commits", nargs="*", default=[BASE])
-    parser.add_argument("--recorded", type=Path, help="also a folder of recordings, under all")
+    parser.add_argument(
+        "--recorded", type=Path, help=f"also a folder of recordings, for which {BASE} needs mpmath"
+    )
     asked = parser.parse_args()
     goals = dict(GOALS)
     if asked.recorded:

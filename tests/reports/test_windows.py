@@ -8,6 +8,7 @@ from inline_snapshot import snapshot
 import compactlab
 from compactlab.reports.analysis.comparison import comparisons
 from compactlab.reports.analysis.scope import sweeps
+from compactlab.reports.charts.gallery import save_charts
 from compactlab.reports.page.brief import brief, brief_markdown
 from compactlab.reports.page.page import page
 from compactlab.reports.render.text import NONE
@@ -99,3 +100,21 @@ def test_who_counts_turns_says_why_it_exceeds_the_window_and_what_helps():
     text = " ".join(brief(results).split())
     assert "of calls: it counts turns, not tokens; auto_compact + turn_slice fits" in text
     assert text.count("counts turns") == 1
+
+
+def test_charts_of_two_models_are_named_by_them_and_say_their_scope(tmp_path):
+    results = compactlab.run(
+        "coding_agent(turns=4, tokens=20000)", ["claude_code", "codex"],
+        ["claude-sonnet-4-5", "gpt-5-mini"], window=[30_000, 20_000], controls=False,
+    )  # fmt: skip
+    drawn = save_charts(results, tmp_path, only=["cost-and-recall-by-window"])
+    assert [path.name for path in drawn] == snapshot(
+        [
+            "model-claude-sonnet-4-5-cost-and-recall-by-window.svg",
+            "model-claude-sonnet-4-5-cost-and-recall-by-window.png",
+            "model-gpt-5-mini-cost-and-recall-by-window.svg",
+            "model-gpt-5-mini-cost-and-recall-by-window.png",
+        ]
+    )
+    said = [path.read_text("utf-8") for path in drawn if path.suffix == ".svg"]
+    assert all("windows of 20k and 30k tokens; 2 strategies over" in text for text in said)

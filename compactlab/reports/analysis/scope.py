@@ -127,6 +127,17 @@ def sweeps(compared: Sequence[Comparison]) -> list[Sweep]:
     return [group for group in several if len(group) > 1 and any(each.rows for each in group)]
 
 
+def sweep_title(sweep: Sweep, name: Name = str) -> str:
+    """What a sweep covers, in one line."""
+    first = sweep[0]
+    windows = listed([short(size_of(each)) for each in sweep])
+    under = f"model {model_names(first, name)}; windows of {windows} tokens"
+    if first.written_by:
+        under += f"; summaries by {name(first.written_by)}"
+    number = counted(len(strategies(sweep)), "strategy")
+    return f"{under}; {number} over {counted(first.conversations, 'conversation')}"
+
+
 def size_of(comparison: Comparison) -> int:
     """The window in tokens; of several models, the largest."""
     used = comparison.models or {comparison.model: 0}

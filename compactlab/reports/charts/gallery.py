@@ -10,7 +10,14 @@ from typing import Any
 
 from compactlab.reports.analysis.advice import Advice
 from compactlab.reports.analysis.comparison import Case, Comparison, Row, case_of, comparisons
-from compactlab.reports.analysis.scope import scope, sweeps, title_of, told_apart, without_recall
+from compactlab.reports.analysis.scope import (
+    scope,
+    sweep_title,
+    sweeps,
+    title_of,
+    told_apart,
+    without_recall,
+)
 from compactlab.reports.charts.catalogue import CHARTS, NAMES, kinds_of, short_names, stem
 from compactlab.reports.charts.chart import USUAL, Chart, Look
 from compactlab.reports.charts.drawing import own_specs, strategy_colours
@@ -178,13 +185,16 @@ def _all(
             taken.add(name)
             yield replace(chart, name=name, scope=f"{capitalised(scope(comparison))}.")
     given = {"compared": compared, "colours": colours, "width": width}
+    swept = sweeps(compared)
     loose = [
-        chart
-        for number, sweep in enumerate(sweeps(compared), 1)
-        for chart in drawings("windows", {**given, "sweep": sweep}, "", f"{number}", kinds=kinds)
+        (replace(chart, scope=f"{capitalised(sweep_title(sweep))}."), under)
+        for sweep in swept
+        for under in [told_apart(sweep[0], [s[0] for s in swept]) if len(swept) > 1 else ""]
+        for chart in drawings("windows", {**given, "sweep": sweep}, kinds=kinds)
     ]
-    for chart in (*loose, *drawings("results", given, kinds=kinds)):
-        name = stem(NAMES[chart.kind], "", "", taken)
+    loose += [(chart, "") for chart in drawings("results", given, kinds=kinds)]
+    for chart, under in loose:
+        name = stem(NAMES[chart.kind], under, "", taken)
         taken.add(name)
         yield replace(chart, name=name)
 

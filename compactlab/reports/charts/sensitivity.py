@@ -134,10 +134,14 @@ def _caption(group: Sequence[Comparison], shown: Mapping[str, Ranks]) -> str:
         for metric, own in shown.items()
         for what in [_PANELS[metric].removeprefix("rank by ").partition(",")[0]]
     ]
+    ranked = next(iter(shown.values()))[0]
+    rows = (row for each in group for row in each.rows if row.spec in ranked)
+    bad = dict.fromkeys(row.label for row in rows if row.exceeds_window or row.faulty)
     return (
         "Ranks of the strategies over the same conversations; rank 1 at the top is the best. Ties "
         "keep their order. Where two strong lines cross, which strategy is better depends on the "
         f"{' or the '.join(_varied(group))}. {'; '.join(changes)}."
+        f"{f' Ranked, but not usable everywhere: {listed(list(bad))}.' if bad else ''}"
     )
 
 

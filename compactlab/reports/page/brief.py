@@ -21,11 +21,11 @@ from compactlab.reports.analysis.columns import (
 from compactlab.reports.analysis.comparison import ENOUGH, Comparison, Row, comparisons, label
 from compactlab.reports.analysis.scope import (
     Sweep,
-    model_names,
     scope,
     short,
     size_of,
     strategies,
+    sweep_title,
     sweeps,
     told_apart,
 )
@@ -72,17 +72,6 @@ from compactlab.sim.store.results import Results
 from compactlab.sim.store.tables import USUAL
 
 _SHARE = "share"
-
-
-def sweep_title(sweep: Sweep) -> str:
-    """What a sweep covers, in one line."""
-    first = sweep[0]
-    windows = listed([short(size_of(each)) for each in sweep])
-    under = f"Model {model_names(first, name)}; windows of {windows} tokens"
-    if first.written_by:
-        under += f"; summaries by {name(first.written_by)}"
-    number = counted(len(strategies(sweep)), "strategy")
-    return f"{under}; {number} over {counted(first.conversations, 'conversation')}"
 
 
 def sweep_table(sweep: Sweep, colours: Mapping[str, str] | None = None) -> Table:
@@ -133,7 +122,7 @@ def sweep_document(results: Results, swept: Sequence[Sweep], width: int) -> Docu
         legend = "; ".join(f"{mark} {words}" for mark, words in _MARKS.items() if mark in carried)
         lines = [legend, *map(_cheapest, sweep)]
         blocks += [
-            sentences([capitalised(sweep_title(sweep))], "strong", bullets=False),
+            sentences([capitalised(sweep_title(sweep, name))], "strong", bullets=False),
             sweep_table(sweep),
             sentences([line for line in lines if line]),
         ]

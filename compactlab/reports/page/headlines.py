@@ -298,9 +298,11 @@ _NEEDED = {
 
 
 def bounds(comparison: Comparison) -> Iterator[str]:
-    """State cost and recall of the bounds, and the findings that missing ones leave unknown."""
-    if told := [_told(comparison, row) for row in comparison.beside]:
+    """State cost and recall of the bounds and of the log, and what is unknown without them."""
+    every = comparison.beside
+    if told := [_told(comparison, row) for row in every if not row.as_recorded]:
         yield f"Bounds: {listed(told)}."
+    yield from (f"As it was run: {_told(comparison, row)}." for row in every if row.as_recorded)
     for bound, reason in comparison.unknown.items() if comparison.rows else ():
         yield f"Not known: {_NEEDED[bound]}, because {bound} is not there ({name(reason)})."
 

@@ -12,11 +12,17 @@ from typing import Any
 from compactlab.reports.analysis.advice import agreement
 from compactlab.reports.analysis.comparison import Comparison, comparisons
 from compactlab.reports.analysis.effects import caps, without_effect
-from compactlab.reports.analysis.scope import model_names, sweeps, told_apart, window
+from compactlab.reports.analysis.scope import (
+    model_names,
+    sweep_title,
+    sweeps,
+    told_apart,
+    window,
+)
 from compactlab.reports.charts.drawing import settings, strategy_colours
 from compactlab.reports.charts.gallery import drawings
 from compactlab.reports.charts.palette import COLOURS
-from compactlab.reports.page.brief import command, recordings, specs, sweep_table, sweep_title
+from compactlab.reports.page.brief import command, recordings, specs, sweep_table
 from compactlab.reports.page.conversations import BUDGET, must_be_there
 from compactlab.reports.page.figures import preserved_data
 from compactlab.reports.page.sections import drawing, section
@@ -201,7 +207,7 @@ def _across(compared: Sequence[Comparison], colours: Mapping[str, str]) -> Itera
         yield sentences([_NO_PAIR], "important", bullets=False)
     given = {"compared": compared, "colours": colours}
     for number, sweep in enumerate(sweeps(compared), 1):
-        yield Heading(capitalised(sweep_title(sweep)), 3)
+        yield Heading(capitalised(sweep_title(sweep, name)), 3)
         yield sweep_table(sweep, colours)
         yield from map(drawing, drawings("windows", {**given, "sweep": sweep}, "", f"{number}"))
     yield from map(drawing, drawings("results", given))

@@ -31,9 +31,24 @@ def test_strategies_that_change_places_are_counted(compared):
     assert folded(chart.caption) == snapshot("""\
 Ranks of the strategies over the same conversations; rank 1 at the top is the best. Ties keep
 their order. Where two strong lines cross, which strategy is better depends on the model. 2 of 3
-strategies change their rank by cost; 0 of 3 strategies change their rank by recall.\
+strategies change their rank by cost; 0 of 3 strategies change their rank by recall. Ranked, but
+not usable everywhere: a, b and c.\
 """)
     assert chart.name == "sensitivity"
+
+
+def test_ranked_rows_that_exceed_the_window_are_named(compared):
+    fits = {"overflows": 0}
+    one = under(compared(a={"cost_usd": 1} | fits, b={"cost_usd": 2} | fits), "one")
+    two = under(compared(a={"cost_usd": 2, "overflows": 3}, b={"cost_usd": 1} | fits), "two")
+    chart = sensitivity([one, two])
+    assert chart is not None
+    assert folded(chart.caption) == snapshot("""\
+Ranks of the strategies over the same conversations; rank 1 at the top is the best. Ties keep
+their order. Where two strong lines cross, which strategy is better depends on the model. 2 of 2
+strategies change their rank by cost; 0 of 2 strategies change their rank by recall. Ranked, but
+not usable everywhere: a.\
+""")
 
 
 def test_equals_do_not_flip(compared):
