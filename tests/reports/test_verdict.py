@@ -22,8 +22,7 @@ def test_a_strategy_that_sends_nothing_is_no_choice(make, store):
     comparison = only(store(make("keep_all()", ROOMY), nothing, make("slide()", FEWER, cut=[1])))
     assert {row.label: marks(row) for row in comparison.rows}["nothing"] == "□"
     assert folded([verdict(comparison)[0], *notes(comparison)]) == snapshot("""\
-slide costs least of 1 usable and recalls most: 0.0011 USD, 12% less than keep_all; recall 100%
-(keep_all: 100%).
+slide is the only usable one: 0.0011 USD, 12% less than keep_all; recall 100% (keep_all: 100%).
 Not usable (`compactlab explain` shows the calls): nothing (the API would reject 100% of its
 calls).\
 """)

@@ -81,19 +81,22 @@ def picks(advice: Advice) -> list[tuple[Row, str]]:
 
 def _roles(advice: Advice) -> Iterator[tuple[Row | None, str]]:
     """The roles of rows, the most important first."""
-    comparison, rows = advice.comparison, advice.comparison.strategies
+    comparison, rows = advice.comparison, rivals(advice)
     enough = f"\N{GREATER-THAN OR EQUAL TO}{ENOUGH:.0%}"
     remembering = [row for row in rows if (row.recall or 0.0) >= ENOUGH]
     yield advice.advised, "choose"
     yield advice.reference, "reference"
     yield (comparison.row("as_recorded") if comparison.recorded else None), "as recorded"
-    yield advice.cheapest, of_usable(advice, "cheapest", cost, advice.cheapest, rows)
-    if advice.advised is None:
-        role = f"cheapest {enough}"
-        yield advice.enough, of_usable(advice, role, cost, advice.enough, remembering)
-    yield advice.knee, ""
-    best = advice.best_recall
-    yield best, of_usable(advice, "highest recall", missed, best, rows)
+    if (only := alone(advice)) is not None:
+        yield advice.cheapest, only
+    else:
+        yield advice.cheapest, of_usable(advice, "cheapest", cost, advice.cheapest, rows)
+        if advice.advised is None:
+            role = f"cheapest {enough}"
+            yield advice.enough, of_usable(advice, role, cost, advice.enough, remembering)
+        yield advice.knee, ""
+        best = advice.best_recall
+        yield best, of_usable(advice, "highest recall", missed, best, rows)
     yield (None if advice.choices else advice.nearest), "nearest"
     yield from ((row, "") for row in _spread(advice, _STEPS))
 
@@ -101,10 +104,30 @@ def _roles(advice: Advice) -> Iterator[tuple[Row | None, str]]:
 def of_usable(
     advice: Advice, role: str, least: Callable[[Row], float], row: Row | None, rows: Sequence[Row]
 ) -> str:
-    """A role; if a row that is not usable beats it, the role says "of N usable"."""
-    if row is None or all(least(each) >= least(row) for each in rows):
+    """A role; if another row beats it, which is no choice, the role says of how many it is."""
+    better = [each for each in rows if row is not None and least(each) < least(row)]
+    if not better:
         return role
+    if all(each.as_recorded for each in better):
+        return f"{role} of {counted(len(advice.choices), 'strategy')}"
     return f"{role} of {len(advice.choices)} usable"
+
+
+def rivals(advice: Advice) -> list[Row]:
+    """The strategies, and what was run if they are compared with it."""
+    rows, reference = list(advice.comparison.strategies), advice.reference
+    log = reference is not None and reference.as_recorded and reference not in rows
+    return [*rows, reference] if log and reference else rows
+
+
+def alone(advice: Advice) -> str | None:
+    """What a choice is called that has no other, so it is neither cheapest nor best; else None."""
+    if len(advice.choices) != 1:
+        return None
+    others = [row for row in advice.comparison.strategies if not (row.choice or row.as_recorded)]
+    if any(row.usable for row in others):
+        return "the only one that compacted"
+    return "the only usable one" if others else ""
 
 
 def cost(row: Row) -> float:
@@ -193,7 +216,7 @@ def _one(advice: Advice, row: Row | None, what: str) -> Iterator[Headline]:
     if row is not None:
         contrast = advice.cost(row)
         value = signed(contrast).partition(" (")[0].replace("-", MINUS) if contrast else ""
-        text = f"{name(row.label)} {what}"
+        text = f"{name(row.label)} {what}".strip()
         yield Headline(value or f"{dollars(row.mean())} USD", text, offer(advice, row), row)
 
 
@@ -201,18 +224,25 @@ def _cheapest(advice: Advice) -> Iterator[Headline]:
     row = advice.cheapest
     if row is None:
         return
-    what = of_usable(advice, "costs least", cost, row, advice.comparison.strategies)
+    if (only := alone(advice)) is not None:
+        than = advice.reference
+        beside = "" if than is None or than is row else f"beside {name(than.label)}"
+        yield from _one(advice, row, f"is {only}" if only else beside)
+        return
     best = advice.best_recall
-    if best is not None and (best.spec == row.spec or _same_recall(best, row)):
-        what += " and recalls most"
+    both = best is not None and (best.spec == row.spec or _same_recall(best, row))
+    role = "costs least and recalls most" if both else "costs least"
+    what = of_usable(advice, role, cost, row, rivals(advice))
+    if both and what == role:
+        what = of_usable(advice, role, missed, row, rivals(advice))
     yield from _one(advice, row, what)
 
 
 def _best_recall(advice: Advice) -> Iterator[Headline]:
     best = advice.best_recall
-    if best is None:
+    if best is None or alone(advice) is not None:
         return
-    what = of_usable(advice, "recalls most", missed, best, advice.comparison.strategies)
+    what = of_usable(advice, "recalls most", missed, best, rivals(advice))
     same = [row for row in advice.choices if row is not best and _same_recall(row, best)]
     same.sort(key=lambda row: " + " in row.label)  # agents before pipelines
     alike = enumerated([name(row.label) for row in same], _NAMED)
