@@ -464,11 +464,12 @@ def _facts(match: Match) -> str:
     result = discordance(match.subject, match.reference)
     if result is None or not result.subject + result.reference:
         return ""
+    known = result.conversations > 1  # else no correlation can be estimated
+    alike = f"; their correlation is {result.correlation:.2f}" if known else ""
     return (
         f"Of {counted(result.facts, 'needed fact')}, {name(match.subject.label)} alone misses "
         f"{result.subject:,} and {name(match.reference.label)} alone {result.reference:,} (McNemar "
-        f"p {_probability(result.p)}, as if facts were independent; their correlation is "
-        f"{result.correlation:.2f})."
+        f"p {_probability(result.p)}, as if facts were independent{alike})."
     )
 
 

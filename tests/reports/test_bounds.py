@@ -158,7 +158,7 @@ def test_the_dearest_row_is_the_cheapest_of_those_that_are_usable(make, store):
     over = make("over()", FULL, need=0.5)
     runs = [make("keep_all()", FULL), over, make("s()", [(0, 1_900)] * 3, cut=[1], need=0.4)]
     roles = {row.spec: role for row, role in shown(Advice(only(store(*runs))))}
-    assert roles["s()"] == snapshot("reference, cheapest of 1 usable, highest recall of 1 usable")
+    assert roles["s()"] == snapshot("reference, the only usable one")
 
 
 def test_what_the_logs_client_does_comes_first_and_is_told(make, store):

@@ -156,7 +156,7 @@ def test_failed_summaries_are_said_with_what_they_mean_for_recall(make, store):
     assert folded(notes(only(results))) == snapshot(
         """\
 Summaries that failed the sanity check: 3 of 4 under mine (recall without these runs: 75.0%).
-They are suspect: empty, too long, or with little of their input. They stay in the prompts, so
-recall counts them. `compactlab explain` names the fault of each.\
+They are suspect: empty, too long, or with little of their input. Where they stay in the
+prompts, recall counts them. `compactlab explain` names the fault of each.\
 """
     )

@@ -87,11 +87,15 @@ class Advice:
 
     @cached_property
     def best_recall(self) -> Row | None:
-        """The cheapest choice with the highest recall, to a tenth of a point; None if unknown."""
+        """The cheapest choice with the highest recall, to a tenth of a point.
+
+        None if recall is unknown, or the same under all choices.
+        """
         if self.silent == "controls":
             return None
-        known = [row for row in self.choices if row.recall is not None]
-        return max(known, key=lambda row: round(row.recall or 0.0, 3), default=None)
+        shares = {row.spec: round(row.recall, 3) for row in self.choices if row.recall is not None}
+        known = [row for row in self.choices if row.spec in shares]
+        return max(known, key=lambda r: shares[r.spec]) if len({*shares.values()}) > 1 else None
 
     @cached_property
     def steps(self) -> list[Row]:

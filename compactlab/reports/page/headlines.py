@@ -108,9 +108,12 @@ def of_usable(
     better = [each for each in rows if row is not None and least(each) < least(row)]
     if not better:
         return role
+    number = len(advice.choices)
     if all(each.as_recorded for each in better):
-        return f"{role} of {counted(len(advice.choices), 'strategy')}"
-    return f"{role} of {len(advice.choices)} usable"
+        return f"{role} of {counted(number, 'strategy')}"
+    if any(each.usable and not each.as_recorded for each in better):
+        return f"{role} of {number} that compacted"
+    return f"{role} of {number} usable"
 
 
 def rivals(advice: Advice) -> list[Row]:

@@ -48,7 +48,15 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import capitalised, clean, counted, enumerated, listed, show
+from compactlab.reports.render.text import (
+    capitalised,
+    clean,
+    counted,
+    dollars,
+    enumerated,
+    listed,
+    show,
+)
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.store.results import Results
 
@@ -157,9 +165,17 @@ def unusable(rows: Sequence[Row]) -> Iterator[str]:
 
 
 def never_acted(rows: Sequence[Row]) -> Iterator[str]:
-    """Name the strategies that never compacted, the user's own first; their rows are equal."""
-    still = [row for row in rows if not (row.acted or row.bound or row.as_recorded)]
-    if still:
+    """Name the strategies that never compacted, the user's own first, and those that paid for it.
+
+    The rows of those that paid for nothing are equal.
+    """
+    every = [row for row in rows if not (row.acted or row.bound or row.as_recorded)]
+    for row in (paid := [row for row in every if row.figures["side_cost_usd"]]):
+        yield (
+            f"{name(row.label)} changed no prompt, and paid {dollars(row.value('side_cost_usd'))} "
+            "USD for calls beside them, such as summaries."
+        )
+    if still := [row for row in every if row not in paid]:
         names = [name(row.label) for row in sorted(still, key=lambda row: not row.own)]
         more = (
             "`compactlab explain` shows the size of each prompt."
@@ -299,8 +315,8 @@ def suspect(comparison: Comparison) -> Iterator[str]:
     if parts:
         yield (
             f"Summaries that failed the sanity check: {enumerated(parts, _LISTED)}. They are "
-            "suspect: empty, too long, or with little of their input. They stay in the prompts, so "
-            "recall counts them. `compactlab explain` names the fault of each."
+            "suspect: empty, too long, or with little of their input. Where they stay in "
+            "the prompts, recall counts them. `compactlab explain` names the fault of each."
         )
 
 

@@ -123,8 +123,7 @@ class _Verdict:
         elif still := self.advice.idle:
             yield (
                 f"In {self.these}, compaction is not needed: {name(still.label)} stays within the "
-                f"context window and costs {price(still)}. No {self.strategy} that "
-                "compacts costs less."
+                f"context window and costs {price(still)}. {self.none_cheaper(still)}"
             )
         else:
             # Where nothing distinguishes remembering from forgetting, recall is no argument.
@@ -137,12 +136,19 @@ class _Verdict:
                 yield from self.cost_not_yet()
                 yield self.recommendation()
 
+    def none_cheaper(self, still: Row) -> str:
+        """Say that none that compacts costs less, within the precision of the replay."""
+        best = self.advice.cheapest
+        less = best is not None and best.value("cost_usd") < still.value("cost_usd")
+        by = f" by more than {self.comparison.deviation:.1%}, to which the replay is exact"
+        return f"No {self.strategy} that compacts costs less{by if less else ''}."
+
     def rest(self) -> Iterator[str]:
         """The sentences that only some readers need."""
         advice = self.advice
         if advice.cheapest:
             if advice.idle is None and advice.silent != "controls":
-                yield self.front()
+                yield from self.front()
                 yield from self.about_reference()
                 yield from self.alike()
             yield from self.summaries()
@@ -169,18 +175,21 @@ class _Verdict:
             )
         return self.none_usable()
 
-    def front(self) -> str:
-        """The strategies on the Pareto front, and its knee."""
+    def front(self) -> Iterator[str]:
+        """The strategies on the Pareto front, and its knee; nothing if there is no recall."""
         steps, knee = self.advice.steps, self.advice.knee
+        if all(row.recall is None for row in steps) or len(self.advice.choices) < 2:
+            return
         if len(steps) < 2:
-            return f"No {self.strategy} recalls more than the cheapest, {self.step(steps[0])}."
+            yield f"No {self.strategy} recalls more than the cheapest, {self.step(steps[0])}."
+            return
         text = (
             f"Pareto front, cheapest first ({len(steps)} of {self.usable}): "
             f"{enumerated([self.step(row) for row in steps], _LISTED)}."
         )
-        if knee is None:
-            return text
-        return f"{text} Its knee is {name(knee.label)}: beyond it, recall costs more."
+        if knee is not None:
+            text += f" Its knee is {name(knee.label)}: beyond it, recall costs more."
+        yield text
 
     def step(self, row: Row) -> str:
         """A point of the front."""
@@ -268,20 +277,22 @@ class _Verdict:
         """What more conversations would make certain."""
         advice = self.advice
         takes = (
-            f"which strategies recall at least {ENOUGH:.0%} (takes {advice.needed:,} conversations "
-            f"in all, with facts needed {self.comparison.lag:,} tokens later; you have "
-            f"{advice.conversations:,})"
+            f"which strategies recall at least {ENOUGH:.0%} (takes at least {advice.needed:,} "
+            f"conversations in all, with facts needed {self.comparison.lag:,} tokens later; you "
+            f"have {advice.conversations:,})"
         )
         if needed := cost_needs(advice):
-            takes = f"which costs differ (takes {needed:,} conversations in all), and {takes}"
+            takes = (
+                f"which costs differ (takes at least {needed:,} conversations in all), and {takes}"
+            )
         return f"Not yet sure: {takes}.{self.seeds()}"
 
     def cost_not_yet(self) -> Iterator[str]:
         """The number of conversations that would make costs certain, apart from recall."""
         if needed := cost_needs(self.advice):
             yield (
-                f"Not yet sure: which costs differ (takes {needed:,} conversations in all; you "
-                f"have {self.comparison.conversations:,})."
+                f"Not yet sure: which costs differ (takes at least {needed:,} conversations in "
+                f"all; you have {self.comparison.conversations:,})."
             )
 
     def seeds(self) -> str:
@@ -431,7 +442,11 @@ class _Verdict:
             return
         recovered = "cost_with_recovery_usd"
         best = min(known, key=lambda row: (row.value(recovered), row.label))
-        start = "With recovery of missed facts (closed loop, simulated), the cheapest is"
+        still = any(row.usable and not row.choice for row in self.candidates)
+        start = (
+            "With recovery of missed facts (closed loop, simulated), the cheapest "
+            f"{'of those that compact ' if still else ''}is"
+        )
         offer = f"{name(best.label)} ({price(best, recovered)})"
         first = self.advice.advised or choices[0]
         if best is first:
