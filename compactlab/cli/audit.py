@@ -280,7 +280,7 @@ def audit(
     defaults).
 
     The audit reports the cost, compares expected with recorded cache reads, gives every cache-miss
-    token a cause, and measures how often the client changed its prompt by itself (churn).
+    token a cause, and measures how often the cache was lost and no rule predicted it (churn).
     """  # noqa: D301
     from compactlab.reports import bill
     from compactlab.sim.models.pricing import known_models

@@ -350,7 +350,7 @@ def estimates(spent: Spent) -> Iterator[str]:
         yield (
             f"The bill includes {counted(spent.inherited, 'request')} "
             f"(${dollars(spent.inherited_total)}) of sessions that were forked and whose own logs "
-            "were not read. On which days is not known."
+            "were not read. They count for no day: a copy may have the time of the fork."
         )
 
 

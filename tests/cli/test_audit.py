@@ -287,7 +287,7 @@ def test_a_call_counts_once_in_its_original_and_on_its_day(told, compactlab, tmp
 0
 $0.045 of input in 2 calls
 The bill includes 1 request ($0.015) of sessions that were forked and whose own logs were not
-read. On which days is not known.\
+read. They count for no day: a copy may have the time of the fork.\
 """)
 
 

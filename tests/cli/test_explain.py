@@ -60,8 +60,8 @@ def test_the_fault_of_each_failed_summary_is_named(compactlab):
     )  # fmt: skip
     assert told.out.count("failed the sanity check: empty") == 7
     assert lines_with(told.out, "7 of 7", "empty 7:") == snapshot("""\
-7 of 7 summaries failed the sanity check. Failed summaries stay in the prompts, so recall
-counts them. Their faults:
+7 of 7 summaries failed the sanity check. Where they stay in the prompts, recall counts
+them. Their faults:
 empty 7: It says nothing, although there was something to say.\
 """)
 

@@ -309,7 +309,7 @@ def test_a_dropped_transcript_shows_bill_causes_thrash_and_trigger(serving, open
     assert "of input in 30 calls" in audit.locator(".verdict").first.inner_text()
     tune = page.frame_locator("#part-tune iframe")
     verdict = tune.locator(".verdict").first.inner_text()
-    assert verdict.startswith(("Set trigger=", "Keep your setting"))
+    assert verdict.startswith(("Set trigger=", "Keep its own rule"))
     assert tune.locator("figure.tune svg").is_visible()
     told = tune.locator(".settings output").inner_text()
     slider = tune.locator(".settings input")

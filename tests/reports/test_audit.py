@@ -24,6 +24,7 @@ from tests.recordings import CALM, IDLE, Recorded, claude_code, codex, pi
 from tests.reports.audited import entry as of
 from tests.reports.audited import ledger as audits
 from tests.reports.audited import loaded
+from tests.reports.spoken import folded
 
 
 def entry(path: Path) -> AuditedFile:
@@ -108,6 +109,25 @@ def test_sessions_without_a_price_are_in_no_sum_of_dollars(tmp_path):
     )
     expired = next(share for share in shares([priced, bare]) if share.cause == "ttl_expired")
     assert (expired.tokens, expired.dollars) == (41_500, None)
+
+
+def test_a_cause_that_only_the_size_of_a_read_suggests_is_called_inferred(tmp_path):
+    calls = [(0.0, 0, 40_000, True), (10.0, 40_000, 500, False), (20.0, 20_000, 21_000, False)]
+    found = entry(claude_code(tmp_path / "a.jsonl", calls))
+    assert folded(headline([found])[:1]) == snapshot("""\
+$0.25 of input in 3 calls: cold starts 60 %, rebuilds after the client changed its system prompt
+(inferred, not in the log) 31 %, cache reads 7 % and new text 2 %.\
+""")
+    logged = [
+        replace(each, charges=tuple(charge._replace(ground="log") for charge in each.charges))
+        for each in found.audited.findings
+    ]
+    log = AuditedFile("b", replace(found.audited, findings=tuple(logged)))
+    assert folded(headline([found, log])[:1]) == snapshot("""\
+$0.50 of input in 2 sessions and 6 calls: cold starts 60 %, rebuilds after the client changed
+its system prompt (partly inferred) 31 %, cache reads 7 % and new text 2 %.\
+""")
+    assert "inferred" not in headline([log])[0]
 
 
 @pytest.mark.parametrize(

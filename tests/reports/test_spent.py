@@ -256,7 +256,7 @@ def test_what_is_of_a_parent_that_was_not_read_is_told_and_has_no_day():
     (told,) = estimates(found.whole)
     assert folded(told) == snapshot("""\
 The bill includes 1 request ($0.30) of sessions that were forked and whose own logs were not
-read. On which days is not known.\
+read. They count for no day: a copy may have the time of the fork.\
 """)
 
 

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from html.parser import HTMLParser
 from typing import Any
 
@@ -269,6 +270,16 @@ class Tags(HTMLParser):
 
 def markup(chosen: Compactions) -> str:
     return set_page("compactions.html.j2", {"data": chosen})
+
+
+@pytest.mark.parametrize("missed", [0, 1])
+def test_the_most_needed_facts_are_lost_only_where_one_was(missed, make, store):
+    results = store(held(make, "cut()", "one", 3, 2, missed))
+    chosen = views(results, results.runs)
+    several = replace(chosen, own=(replace(chosen.own[0], compactions=3),))
+    words = " ".join(Tags(markup(several)).words)
+    assert ("this one lost the most needed facts." in words) == (missed > 0)
+    assert ("None of the 3 compactions" in words) == (missed == 0)
 
 
 def test_its_size_is_about_what_was_reckoned(four):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import fsum
 
@@ -54,9 +54,17 @@ WORDS = {
 }
 
 
-def in_words(cause: str) -> str:
-    """The words for a cause."""
-    return WORDS.get(cause, f"rebuilds ({cause})")
+# Evidence that suggests a cause that neither the log nor the provider names.
+_INFERRED = {"read", "pattern"}
+
+
+def in_words(cause: str, grounds: Collection[str]) -> str:
+    """The words for a cause, and whether it is only inferred."""
+    words = WORDS.get(cause, f"rebuilds ({cause})")
+    if _INFERRED.isdisjoint(grounds):
+        return words
+    inferred = "inferred, not in the log" if _INFERRED.issuperset(grounds) else "partly inferred"
+    return f"{words} ({inferred})"
 
 
 @dataclass(frozen=True)
@@ -156,14 +164,18 @@ _LEAST = 0.01
 
 def headline(entries: Sequence[AuditedFile]) -> list[str]:
     """State the cost of the input of some sessions, by cause."""
-    totals = by_cause(shares(entries))
+    totals = by_cause(by_ground := shares(entries))
+    words = {
+        each.cause: in_words(each.cause, [of.ground for of in by_ground if of.cause == each.cause])
+        for each in totals
+    }
     priced = [entry for entry in entries if entry.audited.recorded.cost is not None]
     if not priced:
         read = sum(entry.audited.recorded.read.recorded for entry in entries)
-        whole, parts = _parts(read, {in_words(share.cause): share.tokens for share in totals})
+        whole, parts = _parts(read, {words[share.cause]: share.tokens for share in totals})
         tokens = f"{show(whole, 'tokens')} tokens of input"
         return [f"{tokens}{_scope(entries)}: {parts}. No price is known."]
-    costs = {in_words(share.cause): share.dollars or 0.0 for share in totals}
+    costs = {words[share.cause]: share.dollars or 0.0 for share in totals}
     whole, parts = _parts(read_cost(priced), costs)
     sentences = [f"${dollars(whole)} of input{_scope(priced)}: {parts}."]
     avoidable_cost = fsum(share.avoidable_cost or 0.0 for share in totals)
@@ -225,8 +237,8 @@ _HELPS = {
     "tools_changed": "connect servers of tools before the session, not within it",
     "settings_changed": "choose thinking and effort at the start of a session",
     "client_upgrade": "update the client between sessions",
-    "history_edit": "the client changes earlier messages by itself; another version may not",
-    "system_changed": "the client changes its system prompt by itself; look for hooks that do",
+    "history_edit": "another version of the client may leave earlier messages alone",
+    "system_changed": "look for hooks that change the system prompt",
     "lookback_miss": "fewer tool calls in one answer",
 }
 

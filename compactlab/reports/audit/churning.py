@@ -1,7 +1,7 @@
-"""Measure how often a client changed its prompt unasked.
+"""Measure how often a client lost its cache, and no rule predicted it.
 
 A call counts if, by the log, it could have read all that the previous one left in the cache. Then
-misses are due to the client or the provider, and no rule predicted them.
+misses are due to the client or the provider.
 """
 
 from __future__ import annotations

@@ -206,7 +206,8 @@ _CHURN_MEANING = (
     "Calls: those that could have read everything that the previous call had left, as far as the "
     "log tells. A loss is 4,000 tokens or more. All lost: not even tools and system prompt were "
     "read. Messages lost: tools and system prompt were read, messages were not; if some messages "
-    "were read, the share that was not read counts."
+    "were read, the share that was not read counts. Whether the client changed its prompt or "
+    "the provider dropped it is not known."
 )
 
 
@@ -363,7 +364,7 @@ _CHURN = (
 
 
 def _churn(ledger: Ledger) -> Iterator[Block]:
-    yield Heading("Churn: how often does a client change its prompt unasked?", level=2)
+    yield Heading("Churn: how often is a cache lost that no rule predicts?", level=2)
     lines = [
         (name(client_name(client)), at, *_lost(rate))
         for client, churn in ledger.churns.items()

@@ -367,8 +367,8 @@ def _failed(account: Account) -> Iterator[str]:
     if bad := account.figures["summaries_failed"]:
         asked = counted(int(account.figures["summaries"] or 0), "summary")
         yield (
-            f"{bad:,.0f} of {asked} failed the sanity check. Failed summaries stay in the prompts, "
-            "so recall counts them. Their faults:"
+            f"{bad:,.0f} of {asked} failed the sanity check. Where they stay in the prompts, "
+            "recall counts them. Their faults:"
         )
         wrong = Counter(fault for entry in account.entries for fault in entry.faults)
         yield from (f"  {fault} {number:,}: {FAULTS[fault]}" for fault, number in wrong.items())

@@ -51,7 +51,7 @@ def verdict(tuned: Tuned) -> Iterator[str]:
 def _keep(tuned: Tuned) -> Iterator[str]:
     """Why the setting should stay."""
     own, candidate = tuned.tried[tuned.own], tuned.candidate
-    kept = f"Keep your setting, {called(tuned, tuned.own)}"
+    kept = f"Keep {called(tuned, tuned.own)}"
     if candidate is None or candidate == tuned.own:
         yield (
             f"{kept}: it costs {dollars(own.recovery)} USD with recovery, "
@@ -72,13 +72,13 @@ def _take(tuned: Tuned, index: int) -> Iterator[str]:
     saving = tuned.saving
     if saving is not None and saving.low is not None and saving.high is not None and saving.cheaper:
         lead += (
-            f"in sessions that had no say in the choice it costs {_change(saving.value)} your "
-            f"setting (95 % interval {_signed(saving.low)} to {_signed(saving.high)})"
+            f"in sessions that had no say in the choice it costs {_change(saving.value)} its "
+            f"own rule (95 % interval {_signed(saving.low)} to {_signed(saving.high)})"
         )
         yield f"{lead}{f', and misses {missed}' if missed else ''}."
         yield _here(tuned, index)
         return
-    yield f"{lead}it keeps to the limit, and your setting, {called(tuned, tuned.own)}, does not."
+    yield f"{lead}it keeps to the limit, and {called(tuned, tuned.own)} does not."
     yield _here(tuned, index)
     yield _saves(tuned)
     if missed:
@@ -101,7 +101,7 @@ def _misses(tuned: Tuned, index: int) -> str:
         return ""
     return (
         f"{show(missed.value, 'share')} of the needed facts last stated {tuned.lag:,} tokens ago "
-        f"or earlier (your setting: {show(own.value, 'share')})"
+        f"or earlier (own rule: {show(own.value, 'share')})"
     )
 
 

@@ -153,7 +153,7 @@ def test_what_is_led_with_follows_from_the_figures(data, sessions, inferred):
 def test_the_first_line_is_what_follows(sessions):
     lines = terminal.write(report(found(tuned(sessions, inferred=True)))).splitlines()
     first = next(line for line in lines if line.startswith(("Keep ", "Set ")))
-    assert first.startswith("Set trigger=85,000" if sessions == 12 else "Keep your setting")
+    assert first.startswith("Set trigger=85,000" if sessions == 12 else "Keep its own rule")
 
 
 def test_a_limit_that_the_own_rule_breaks_is_kept_by_another():
