@@ -137,6 +137,15 @@ def test_a_lost_request_reads_nothing():
     assert lost == Lookup(missed=(("eviction", 1000),))
 
 
+def test_a_lost_request_keeps_no_unit_alive():
+    """The prompt of the unit was sent again a minute ago, but the unit was not read."""
+    agent, late = client(), 86_400.0
+    for request in (prompt(A), prompt(A, B, C), Request(prompt(A, B, D).view, late, lost=True)):
+        agent.send(request)
+    again = agent.send(Request(prompt(A, D).view, 60.0))
+    assert again == Lookup(missed=(("ttl_expired", 1000),))
+
+
 def test_other_settings_are_another_prompt():
     agent, request = client(), prompt(A)
     agent.send(request)

@@ -49,3 +49,10 @@ def test_what_another_prompt_lacked_is_looked_for_anew():
     results = [msgspec.structs.replace(text("", size=10), type="tool_result") for _ in range(30)]
     run = system.append(Message("run", "tool", tuple(results)))
     assert agent.send(Request(run)).read == 500
+
+
+def test_an_entry_is_found_where_a_longer_prompt_had_none_before():
+    agent, rest = client(), [sized(f"m{number}", 10) for number in range(200)]
+    for view in (START.append(*rest), START, START.append(*rest[:170], sized("new", *[10] * 30))):
+        last = agent.send(Request(view))
+    assert last.missed == (("lookback_miss", 1000),)

@@ -103,6 +103,13 @@ def test_a_prefix_below_1024_tokens_is_not_written():
     assert agent.send(Request(enough)) == Lookup(1024)
 
 
+@pytest.mark.parametrize(("minimum", "cause"), [(631, "below_minimum"), (630, "grid")])
+def test_what_is_as_long_as_the_minimum_is_not_below_it(minimum, cause):
+    agent, view = client(minimum=minimum), SYSTEM.append(said("user", 100), said("assistant", 30))
+    agent.send(Request(view))
+    assert agent.send(Request(view)) == Lookup(missed=((cause, 630),))
+
+
 def test_a_compaction_leaves_the_developer_block():
     agent = client()
     agent.send(Request(SYSTEM.append(sized("old", 900))))

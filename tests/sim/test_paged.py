@@ -155,3 +155,10 @@ def test_a_prompt_whose_answer_has_not_begun_is_not_read():
     cold = client.send(Request(SYSTEM, after=1.0, latency=1.0))
     assert cold == Lookup(missed=(("concurrent_cold", 1584), ("grid", 1600)))
     assert client.send(Request(SYSTEM, after=1.0)).read == 1584
+
+
+def test_what_is_read_begins_with_the_earliest_answer():
+    client, longer = Client(Paged().open()), SYSTEM.append(sized("a", 160))
+    client.send(Request(SYSTEM, latency=5.0))
+    client.send(Request(longer, after=3.0, latency=5.0))
+    assert client.send(Request(longer, after=2.0)).read == 1600
