@@ -101,6 +101,12 @@ def test_a_conversation_without_a_value_counts_for_nothing():
     assert low[0] < values[known].mean() < high[0]
 
 
+def test_a_denominator_that_all_strategies_share_is_the_same_to_the_last_bit():
+    below = np.random.default_rng(0).lognormal(size=(1, 20))
+    shared = Quotient(np.repeat(below, 3, axis=0), np.repeat(below, 3, axis=0)).below_resampled()
+    assert np.array_equal(shared, Quotient(below, below).below_resampled())
+
+
 def test_conversations_of_unequal_weight_are_worth_fewer():
     below = np.array([[1.0] * 10, [3.0] + [1.0] * 9, [1.0] + [0.0] * 9])
     worth = Quotient(below, below).effective()

@@ -70,6 +70,9 @@ def test_facts_that_fall_together_are_worth_one(compared):
     assert apart is not None
     assert (together.subject, together.p) == (apart.subject, apart.p)
     assert (together.correlation, apart.correlation) == (1.0, 0.0)
+    turned = discordance(with_facts(two, none), with_facts(one, whole))
+    assert turned is not None
+    assert (turned.reference, turned.detectable) == (together.subject, together.detectable)
     # 40 pairs and 800, of which a quarter are discordant.
     assert together.detectable == pytest.approx(0.215, abs=0.001)
     assert apart.detectable == pytest.approx(0.0495, abs=0.001)

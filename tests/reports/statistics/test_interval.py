@@ -32,10 +32,19 @@ def test_of_few_values_and_of_the_largest_there_is_none():
     assert interval_of([float("inf"), *VALUES], "mean") == Interval()
 
 
+@pytest.mark.parametrize(("worst", "method"), [(1.0, "betting"), (1.1, "percentile")])
+def test_only_shares_have_the_interval_of_shares(worst, method):
+    values = [0.0] * 19 + [worst]
+    assert interval_of(values, "mean", share=True).method == method
+    assert interval_of(values, "mean").method == "percentile"
+
+
 def test_between_two_of_the_values_lies_the_median():
     # Of ten, a coin leaves out one on either side in 2.1 % of throws, and two in 10.9 %.
     assert interval_of([float(n) for n in range(1, 11)], "median") == Interval(2, 9, "order")
     assert interval_of([1.0] * 3 + [float("inf")] * 7, "median") == Interval()
+    # Of five, none can be left out: all on one side are 6.2 %.
+    assert bootstrap.median_ends(np.arange(5.0)) == (-np.inf, np.inf)
 
 
 @pytest.mark.parametrize("count", [6, 9, 10, 25, 100])

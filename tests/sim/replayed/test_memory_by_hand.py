@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from compactlab.sim.core.conversation import Conversation, Fact, Need
 from compactlab.sim.core.message import Message, Part, Source
@@ -123,6 +124,10 @@ def test_saying_it_again_makes_it_young(kit, story):
     twice = Fact("f", "decision", "color thing", "color-7x7", (Source("u1"), Source("u3")))
     script = story.script(facts=(twice,))
     check(kit, script, cut(kit, a2="u1"), amnesia_turns_1=0, amnesia_turns_5=1)
+    # Of a fact that only both messages state, either is young, whichever is named first.
+    for origin in (twice.origin, twice.origin[::-1]):
+        script = story.script(facts=(structs.replace(twice, origin=origin, whole=True),))
+        assert figure("amnesia_turns_1", kit, script, cut(kit, a3="u1")) == 1
 
 
 def test_rounds_are_compactions_since(kit, talk):
@@ -224,6 +229,8 @@ def test_decoys_that_a_summary_says_are_chance(kit, talk):
     )
     right = told(kit, f"{says('pace')} {says('color')}")
     assert figure("amnesia_corrected", kit, script, right) == 0
+    certain = told(kit, f"{says('pace')} {says('mood')}", at=1)
+    check(kit, script, certain, decoys_found=1, amnesia_corrected=None)
     assert figure("guessable", kit, script, kit.keep) == 0
     assert figure("amnesia_corrected", kit, script, kit.keep) is None
     assert figure("guessable", kit, talk.script(facts=FACTS), kit.keep) is None

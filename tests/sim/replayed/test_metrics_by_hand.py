@@ -203,6 +203,11 @@ def test_a_result_that_never_arrives_is_missing(cut, story):
     assert missing == [0, 1, 1]
 
 
+def test_a_call_without_a_result_is_waited_for_itself(cut, story):
+    story.user("go").acts().client("note").answer("ok")
+    assert cut(story, 3, lambda m: [m[0], m[2]], *MISSING) == [0, 1, 0]
+
+
 def test_a_call_that_a_person_has_broken_off_is_not_waited_for(cut, story):
     story.user("go").acts().user("never mind").answer("ok")
     assert cut(story, 3, lambda m: [m[0], m[2]], *MISSING) == [0, 0, 0]
@@ -211,6 +216,10 @@ def test_a_call_that_a_person_has_broken_off_is_not_waited_for(cut, story):
 
 def test_prompts_without_messages_are_rejected(cut, story):
     assert cut(turn(story).answer("done"), 7, lambda m: [], *MISSING) == [1, 1, 1]
+
+
+def test_without_a_call_no_prompt_is_valid_or_not(cut, story):
+    assert cut(story.user("go"), 9, lambda m: m, "structural_validity") is None
 
 
 def test_summaries_of_the_same_are_stacked(cut, story):

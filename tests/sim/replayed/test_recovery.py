@@ -318,6 +318,17 @@ def test_a_path_that_is_only_named_leads_nowhere(kit):
     assert all(step.outside.stored == () for step in trace.steps)
 
 
+def test_what_several_messages_point_to_is_stored_once(kit):
+    def point(view: Any, host: Any) -> Any:
+        part = Part("text", f"see {len(host.log)}", "stub", (Source("u1"),), handle="notes")
+        return view.with_messages([Message("s", "user", (part,)), *view.messages[1:]])
+
+    pointing = kit.act(point)
+    type(pointing).fetch = lambda self, handle, host: "all of it"
+    steps = kit.replayed(errand(kit, CODE), pointing).steps
+    assert [pair for step in steps for pair in step.outside.stored] == [("notes", "all of it")]
+
+
 def test_a_strategy_that_puts_nothing_away_has_nothing_to_fetch(kit):
     def fetch(view: Any, host: Any) -> Any:
         assert refusal(InputError, lambda: host.fetch("x")) == snapshot(
