@@ -193,6 +193,13 @@ def size(asked: Asked) -> Iterator[str]:
         yield f"{before} tokens became {after}"
 
 
+def system(asked: Asked) -> Iterator[str]:
+    """The system prompt and the tool definitions stay."""
+    gone = [part for part in asked.before.system if part not in asked.after.system]
+    if gone:
+        yield f"a part of the system prompt or of the tools is gone: {gone[0].text!r:.60}"
+
+
 RULES: dict[RuleName, Rule] = {
     "input": input_unchanged,
     "notes": notes_are_json,
@@ -201,6 +208,7 @@ RULES: dict[RuleName, Rule] = {
     "pairs": pairs,
     "last user message": last_user_message,
     "size": size,
+    "system": system,
 }
 
 

@@ -129,6 +129,12 @@ class ForgetsTheUser(Strategy):
 
 
 @dataclass(frozen=True)
+class DropsTheSystemPrompt(Strategy):
+    def compact(self, view: View, host: Host) -> View:
+        return view.with_system()
+
+
+@dataclass(frozen=True)
 class Grows(Strategy):
     """Says a little more at every call."""
 
@@ -228,6 +234,7 @@ BROKEN = {
     "order": Shuffles(),
     "last user message": ForgetsTheUser(),
     "size": Grows(),
+    "system": DropsTheSystemPrompt(),
     "survives": TripsOverNothing(),
     "repeatable": RemembersAcrossReplays(),
     "future": Peeks(),

@@ -109,7 +109,7 @@ class Advice:
 
     @cached_property
     def knee(self) -> Row | None:
-        """The knee of the Pareto front: beyond it recall costs more; None if there is none."""
+        """The knee of the Pareto front: the point farthest below the line of its ends, if any."""
         costs = [row.value(COST) for row in self.steps]
         index = knee(costs, [1 - (row.recall or 0.0) for row in self.steps]) if costs else None
         return None if index is None else self.steps[index]
@@ -230,7 +230,7 @@ class Advice:
     def nearest(self) -> Row | None:
         """Without a choice: the valid strategy with the fewest calls that exceed the window."""
         rows = (row for row in self.comparison.rows if not (row.control or row.as_recorded))
-        sound = [row for row in rows if not (row.faulty or row.doubtful or row.sees_future)]
+        sound = [r for r in rows if not (r.faulty or r.doubtful or r.bare or r.sees_future)]
         return min(sound, key=lambda row: (row.value("over_window"), row.value(COST)), default=None)
 
     @cached_property

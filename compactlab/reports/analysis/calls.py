@@ -141,11 +141,6 @@ def bills(run: Run) -> list[float]:
     return totals
 
 
-def prompt_tokens(run: Run) -> int:
-    """Prompt tokens of all calls together."""
-    return total(run, *_ALL)
-
-
 def binned(values: list[Any], bins: int) -> list[Any]:
     """The largest value of each bin; the values themselves if they are few enough.
 

@@ -142,7 +142,7 @@ def marks(row: Row) -> str:
     carried = {
         OVER: row.exceeds_window,
         NULL: row.control,
-        FAULTY: row.faulty,
+        FAULTY: row.faulty or row.bare,
         DOUBT: row.doubtful,
         FUTURE: row.sees_future,
         BREAKS: row.rejected_for,

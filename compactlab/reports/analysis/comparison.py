@@ -41,7 +41,7 @@ WHOLE = ("keep_all", "as_recorded")
 # The metrics that decide which strategies are usable.
 JUDGING = (
     "cost_usd", "side_cost_usd", "prompt_tokens_peak", "tokens_added", "calls", "rewrites",
-    "overflows", "over_window", "rejected_calls",
+    "overflows", "over_window", "rejected_calls", "system_dropped",
 )  # fmt: skip
 
 # A run's recorded bill, the part of it for prompts, and the replayed cost of prompts.
@@ -118,9 +118,15 @@ class Row:
         return bool(self.figures["overflows"])
 
     @property
+    def bare(self) -> bool:
+        """Whether any of its prompts lacks the system prompt or tools of the conversation."""
+        return bool(self.figures["system_dropped"])
+
+    @property
     def usable(self) -> bool:
-        """Whether it could be used: fits the window, is not faulty, sees no future messages."""
-        return not (self.exceeds_window or self.faulty or self.doubtful or self.sees_future)
+        """Whether it could be used: its prompts fit and are whole, and it sees no future."""
+        wrong = self.exceeds_window or self.faulty or self.doubtful or self.bare
+        return not (wrong or self.sees_future)
 
     @property
     def as_recorded(self) -> bool:

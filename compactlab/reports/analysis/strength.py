@@ -65,7 +65,7 @@ def signed(contrast: Contrast) -> str:
         return ""
     if contrast.within:
         return f"within {contrast.deviation:.1%}"
-    text = f"{contrast.estimate - 1:+z.0%}"
+    text = f"{contrast.estimate - 1:+z.0%}".replace("+0%", "0%")
     return f"{text} ({_cell(ends)})" if (ends := _ends(contrast, 100)) else text
 
 
@@ -138,7 +138,7 @@ def cost_needs(advice: Advice) -> int:
     comparison, reference = advice.comparison, advice.reference
     # The test corrects for all rows, bounds included.
     others = sum(row is not reference for row in comparison.rows)
-    if reference is None or not others:
+    if reference is None or not others or advice.choices == [reference]:
         return 0
     needed = conversations_needed(others) or 0
     return needed if comparison.conversations < needed else 0

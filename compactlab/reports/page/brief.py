@@ -106,7 +106,7 @@ def _cells_of(comparison: Comparison, spec: str) -> tuple[Cell, Cell]:
 
 _MARKS = {
     OVER: "exceeds the context window on some calls",
-    FAULTY: "the API would reject some calls",
+    FAULTY: "the API would reject some calls, or they lack the system prompt",
     DOUBT: "it is not known whether the API would reject calls",
 }
 
@@ -375,7 +375,7 @@ def legend(advice: Advice) -> Iterator[str]:
             f"{advice.comparison.lag:,} tokens ago or earlier, the share that the prompt holds."
         )
     if not all(row.usable or row.bound for row in advice.comparison.rows):
-        yield "Usable: every prompt is valid and within the context window."
+        yield "Usable: every prompt is valid, has its system prompt, and fits the context window."
 
 
 def note(row: Row, role: str) -> str:
@@ -385,7 +385,7 @@ def note(row: Row, role: str) -> str:
         faults.append(f"the API may reject it ({listed(list(row.rejected_for))})")
     if failed := failed_summaries(row):
         faults.append(f"{failed} summaries failed")
-    played = "as recorded" if row.as_recorded and row.acted and role != "as recorded" else ""
+    played = "as recorded" if row.as_recorded and row.acted and "as recorded" not in role else ""
     return ", ".join(filter(None, [role, played, *faults]))
 
 

@@ -68,7 +68,8 @@ LEAST = 6
 
 def few(comparison: Comparison) -> str:
     """Why there are no differences to show; "" if there are some."""
-    number, others = comparison.conversations, len(comparison.rows) - 1
+    number = comparison.conversations
+    others = sum(row is not comparison.reference for row in comparison.rows)
     if number >= LEAST or others < 1 or comparison.reference is None:
         return ""
     needed = conversations_needed(others)

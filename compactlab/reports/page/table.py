@@ -194,6 +194,9 @@ def fault(row: Row) -> str:
         why = f": {name(clean(row.beyond))}" if row.beyond else ""
         share = show(row.figures["over_window"], "share")
         return f"exceeds the context window on {share} of calls{why}"
+    if row.bare:
+        share = show(row.figures["system_dropped"], "share")
+        return f"no system prompt or no tools in {share} of its calls"
     share = show((row.figures["rejected_calls"] or 0.0) / (row.figures["calls"] or 1.0), "share")
     if row.doubtful:
         return f"{share} of its calls are torn, and it is not known how many are in the log"
@@ -239,7 +242,8 @@ def legend(compared: Sequence[Comparison]) -> list[str]:
         NULL: "a bound (null strategy), not a candidate.",
         FAULTY: "a provider would reject more of its calls than are torn in the log as it was "
         f"sent (keep_all shows them), by more than {100 * FAULT_MARGIN:.0f} in 100 calls: a tool "
-        "result without its call, a call without its result, or an empty prompt.",
+        "result without its call, a call without its result, or an empty prompt. Or its calls lack "
+        "the system prompt or the tools, so that the agent could not go on.",
         DOUBT: "it is not known whether a provider would reject its calls: keep_all, which shows "
         "how many are torn in the log itself, is not there.",
         FUTURE: "a bound that sees future messages; no real strategy does.",

@@ -9,7 +9,6 @@ from statistics import fmean
 
 from compactlab.reports.analysis.advice import CEILING, PRESERVED, Advice
 from compactlab.reports.analysis.aggregate import replays
-from compactlab.reports.analysis.calls import prompt_tokens
 from compactlab.reports.analysis.comparison import ENOUGH, WHOLE, Comparison, Row
 from compactlab.reports.analysis.preservation import Share
 from compactlab.reports.analysis.significance import ALPHA
@@ -49,10 +48,10 @@ def tokens_and_money(comparison: Comparison) -> Iterator[str]:
     other, slid = comparison.reference, comparison.row("sliding_window")
     if other is None or slid is None or slid is other or not other.value("cost_usd"):
         return
-    everything = _prompts(other)
-    if not everything:
-        return  # the table of calls was not written
-    tokens = _prompts(slid) / everything
+    (read, everything), (kept, sent) = _prompts(other), _prompts(slid)
+    if not (everything and sent):
+        return
+    tokens = sent / everything
     money = slid.value("cost_usd") / other.value("cost_usd")
     pairs = zip(replays(slid.runs), replays(other.runs), strict=True)
     costs = [(_cost(a), _cost(b)) for a, b in pairs]
@@ -61,9 +60,8 @@ def tokens_and_money(comparison: Comparison) -> Iterator[str]:
     where = f" (but {opposite} in {number} of {len(costs)} conversations)" if number else ""
     yield (
         f"{name(slid.label)} sent {times(tokens, 'prompt tokens')} {name(other.label)} and cost "
-        f"{times(money)} it{where}. It read {show(slid.figures['prefix_reuse'], 'share')} of its "
-        f"prompt tokens from the cache, and {name(other.label)} "
-        f"{show(other.figures['prefix_reuse'], 'share')}."
+        f"{times(money)} it{where}. It read {show(kept / sent, 'share')} of its prompt "
+        f"tokens from the cache, and {name(other.label)} {show(read / everything, 'share')}."
     )
 
 
@@ -103,8 +101,13 @@ def for_nothing(comparison: Comparison) -> Iterator[str]:
         )
 
 
-def _prompts(row: Row) -> int:
-    return sum(map(prompt_tokens, row.runs))
+def _prompts(row: Row) -> tuple[float, float]:
+    """The prompt tokens read from the cache, and all: requests for summaries are among them."""
+    read, *missed = (
+        sum(run.metrics.get(f"tokens_{kind}") or 0 for run in row.runs)
+        for kind in ("cache_read", "cache_write", "uncached")
+    )
+    return read, read + sum(missed)
 
 
 def _cost(runs: Sequence[Run]) -> float:
@@ -188,7 +191,8 @@ class _Verdict:
             f"{enumerated([self.step(row) for row in steps], _LISTED)}."
         )
         if knee is not None:
-            text += f" Its knee is {name(knee.label)}: beyond it, recall costs more."
+            at = "the point farthest below the line between its ends"
+            text += f" Its knee is {name(knee.label)}, {at}."
         yield text
 
     def step(self, row: Row) -> str:
@@ -254,8 +258,7 @@ class _Verdict:
         wanted = f"{comparison.lag:,} tokens"
         reasons = {
             "early": f"no call needs a fact last stated {wanted} ago or earlier, so nothing shows "
-            "what strategies forget. Longer conversations would, a smaller --window, or a shorter "
-            "--distance",
+            "what strategies forget. Longer conversations would, or a shorter --distance",
             "inferred": "needs are inferred from recorded actions. They show whether summaries "
             "differ from summaries without content, and not whether enough is recalled. Labelled "
             "facts would",
@@ -278,8 +281,8 @@ class _Verdict:
         advice = self.advice
         takes = (
             f"which strategies recall at least {ENOUGH:.0%} (takes at least {advice.needed:,} "
-            f"conversations in all, with facts needed {self.comparison.lag:,} tokens later; you "
-            f"have {advice.conversations:,})"
+            f"conversations in all, with facts needed {self.comparison.lag:,} tokens later, where "
+            f"a strategy misses none; you have {advice.conversations:,})"
         )
         if needed := cost_needs(advice):
             takes = (
@@ -306,7 +309,7 @@ class _Verdict:
         if played or comparison.recorded or not advice.conversations:
             return ""
         seeds = len({run.seed for row in self.comparison.rows for run in row.runs})
-        return f" Add --seeds {ceil(advice.needed * seeds / advice.conversations)}."
+        return f" Add --seeds {ceil(advice.needed * seeds / advice.conversations)} or more."
 
     def no_null(self) -> str:
         """Say that no control without memory was replayed."""
@@ -328,9 +331,9 @@ class _Verdict:
             yield self.told_apart(known)
             return
         shares = [p.value for _, p in known]
-        span = f"{min(shares):.0%}"
+        span = f"{max(0.0, min(shares)):.0%}"
         if len(known) > 1:
-            span += f" to {max(shares):.0%}"
+            span += f" to {max(0.0, *shares):.0%}"
         yield (
             f"Summaries kept {span} of what summaries of the same length without content lose "
             f"({counted(len(known), 'strategy')})."

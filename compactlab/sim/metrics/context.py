@@ -299,6 +299,18 @@ def rejected_calls(data: RunData) -> int:
     return _soundness(data).rejected
 
 
+@metric("share", "lower", "calls over all calls", label="no system prompt")
+def system_dropped(data: RunData) -> float:
+    """Calls whose prompt lacks a system block of the conversation: its prompt, or its tools.
+
+    No provider rejects them, and recall does not show them, because tool definitions have no facts.
+    But the agent could not go on.
+    """
+    given, steps = data.conversation.system, data.trace.steps
+    bare = {id(step.system): any(p not in step.system for p in given) for step in steps}
+    return sum(bare[id(step.system)] for step in steps) / max(1, len(steps))
+
+
 @metric("messages", "lower", "count over the run", "openclaw pull request 17345", aggregation="sum")
 def broken_references(data: RunData) -> int:
     """Pointers to content in files that is missing or changed.

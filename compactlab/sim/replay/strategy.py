@@ -22,7 +22,7 @@ CAP = 4
 
 RuleName = Literal[
     "input", "notes", "provenance", "order", "pairs", "last user message", "size",
-    "survives", "repeatable", "future", "price", "spec",
+    "system", "survives", "repeatable", "future", "price", "spec",
 ]  # fmt: skip
 """A rule of the contract; ``compactlab/testing/contract.py`` defines each."""
 
