@@ -125,7 +125,7 @@ would run into out, under recorded; claude-sonnet-4-5 for synthetic conversation
   keep_none
   as_recorded
 window the model's own; summaries by calibrated(profile='', client='', draw=0)
-loop open and closed(misuse=1.0, unbound=0.38); 191 metrics
+loop open and closed(misuse=1.0, unbound=0.38); 192 metrics
 tables: runs, calls, compactions, facts, lags, messages, views
 12 runs, if every source has one conversation
 

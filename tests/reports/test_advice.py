@@ -1,15 +1,19 @@
 """Who is advised, and how surely: one rule, told in words that the statistics carry."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 from inline_snapshot import snapshot
 
+import compactlab
+from compactlab import Host, Strategy, View
 from compactlab.reports.analysis.advice import Advice
+from compactlab.reports.analysis.columns import marks
 from compactlab.reports.analysis.comparison import RECALL
 from compactlab.reports.page.brief import LINES, brief, brief_markdown
 from compactlab.reports.page.headlines import ROWS, picks
+from compactlab.reports.page.table import fault
 from compactlab.sim.store.results import Results
 from compactlab.sim.store.tables import LAG_TABLE
 from tests.lines import fitting
@@ -302,7 +306,7 @@ def test_made_up_sessions_were_not_run_by_anybody(make, store):
     assert "as recorded" not in brief(store(*runs))
 
 
-def test_a_tokens_and_money_needs_calls(make, store):
+def test_tokens_and_money_need_tokens(make, store):
     runs = [make("keep_all()", KEPT), make("sliding_window()", SHORT, cut=[1])]
     (sentences,) = tokens_and_money(only(store(*runs)))
     assert fitting(sentences) == snapshot("""\
@@ -310,7 +314,7 @@ sliding_window sent 64% fewer prompt tokens than keep_all and cost 18% less than
 read 0% of its prompt tokens from the cache, and keep_all 60.0%.\
 """)
     for run in runs:
-        run.rows = {}
+        run.metrics = {**run.metrics, "tokens_cache_read": 0, "tokens_cache_write": 0}
     assert list(tokens_and_money(only(store(*runs)))) == []
 
 
@@ -320,3 +324,21 @@ def test_the_closed_loop_is_compared_with_the_open_one(make, store, told):
         run.metrics["cost_with_recovery_usd"] = 2 * (run.metrics["cost_usd"] or 0)
     runs[2].metrics["cost_with_recovery_usd"] = 1.0
     told("closed loop", verdict(only(store(*runs))))
+
+
+@dataclass(frozen=True)
+class DropsTheSystemPrompt(Strategy):
+    def compact(self, view: View, host: Host) -> View:
+        return view if len(view.messages) < 8 else view.with_system()
+
+
+def test_a_strategy_that_drops_the_system_prompt_is_no_choice():
+    own = DropsTheSystemPrompt()
+    results = compactlab.run("coding_agent(turns=2, tokens=9000)", ["keep_all", own], distance=1000)
+    dropped = {row.label: row.figures["system_dropped"] for row in only(results).rows}
+    assert dropped["keep_all"] == 0
+    assert 0 < dropped["drops_the_system_prompt"] < 1
+    (row,) = (row for row in only(results).rows if row.bare)
+    assert not row.usable
+    assert fault(row) == snapshot("no system prompt or no tools in 80.0% of its calls")
+    assert marks(row) == snapshot("□")

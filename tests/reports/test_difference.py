@@ -30,7 +30,7 @@ SHARE = replace(
         (1.2, 1.05, 1.4, "20% more than all (5% to 40% more)", "+20% (+5.0 to +40.0)"),
         (1.01, 0.97, 1.04, "1% more than all (3% less to 4% more)", "+1% (-3.0 to +4.0)"),
         (0.5, 0.499, 0.501, "50% less than all (49.9% to 50.1% less)", "-50% (-50.1 to -49.9)"),
-        (1.0, 1.0, 1.0, "as much as all", "+0%"),
+        (1.0, 1.0, 1.0, "as much as all", "0%"),
         (0.69, None, None, "31% less than all", "-31%"),
     ],
 )
@@ -62,7 +62,7 @@ def test_no_dollars_are_neither_more_nor_less():
 
 def test_what_rounds_to_nothing_has_no_minus():
     near = replace(BILL, estimate=0.9996, low=0.9997, high=1.0002)
-    assert signed(near) == "+0% (+0.0 to +0.0)"
+    assert signed(near) == "0% (+0.0 to +0.0)"
     assert signed_points(replace(SHARE, low=-0.0001, high=0.02)) == "+0.0 to +2.0"
 
 

@@ -230,7 +230,7 @@ class Judge:
             judgement = Judgement(Outcome.UNJUDGED, refused.reason)
         elif demand.rule.exact:
             judgement = _exactly(demand, type, theirs, mine)
-        elif paired and demand.rule.relative and was is None and is_ is None:
+        elif paired and was is None and is_ is None and not demand.rule.asks_value:
             judgement = Judgement(Outcome.HOLDS, "no value before or now")
         elif _noisy(demand, type, theirs if paired else {}, mine):
             judgement, span = _by_interval(demand, type, theirs if paired else {}, mine, was)

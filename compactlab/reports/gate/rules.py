@@ -130,6 +130,11 @@ class Rule:
         return self.sign in ("+", "-", _EXACT)
 
     @property
+    def asks_value(self) -> bool:
+        """Whether it does not hold without a value, as a limit from above does."""
+        return not self.relative and self.lower
+
+    @property
     def upper(self) -> bool:
         return self.sign in ("+", "<=", "<", "==")
 

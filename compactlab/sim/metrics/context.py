@@ -299,7 +299,7 @@ def rejected_calls(data: RunData) -> int:
     return _soundness(data).rejected
 
 
-@metric("share", "lower", "calls over all calls", label="no system prompt")
+@metric("share", "lower", "count over all calls", label="no system prompt")
 def system_dropped(data: RunData) -> float:
     """Calls whose prompt lacks a system block of the conversation: its prompt, or its tools.
 

@@ -157,6 +157,7 @@ def test_a_figure_without_a_value_is_no_pass_unless_it_never_had_one(two, change
     for rule in (("write_spike_ratio", "+2%"), ("write_spike_ratio", "<= 6")):
         assert judged(none, none, rule).code == 0
         assert judged(two(), none, rule).code == 2
+    assert judged(none, none, ("write_spike_ratio", ">= 1")).code == 2
     assert judged(none, two(), ("write_spike_ratio", "+2%")).code == 2
     assert judged(none, two(), ("write_spike_ratio", "<= 6")).code == 0
 
