@@ -9,6 +9,7 @@ from compactlab.reports.analysis.columns import marks
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.brief import note
 from compactlab.reports.page.page import render
+from compactlab.reports.page.table import never_acted
 from tests.reports.spoken import folded, legend, notes, only, tokens_and_money, verdict
 
 ROOMY = [(0, 100), (100, 50), (150, 50)]
@@ -77,6 +78,16 @@ In this one conversation, compaction is not needed: auto_compact never compacted
 prompt was valid and within the context window.
 In this one conversation, compaction is not needed: keep_all stays within the context window and
 costs 0.0013 USD. No strategy that compacts costs less.\
+""")
+
+
+def test_summaries_that_changed_no_prompt_were_paid_for(make, store):
+    paid = make("auto_compact()", ROOMY, side=0.5)
+    comparison = only(store(make("keep_all()", ROOMY), make("idle()", ROOMY), paid))
+    assert folded(never_acted(comparison.rows)) == snapshot("""\
+\x02auto_compact\x03 changed no prompt, and still paid 0.50 USD for side calls, such as summaries.
+Never compacted: \x02idle\x03. No prompt was changed and no call was added, so the figures are those
+of keep_all. Longer conversations or a smaller --window may make them compact.\
 """)
 
 

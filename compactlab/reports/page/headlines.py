@@ -119,8 +119,9 @@ def of_usable(
 def rivals(advice: Advice) -> list[Row]:
     """The strategies, and what was run if they are compared with it."""
     rows, reference = list(advice.comparison.strategies), advice.reference
-    log = reference is not None and reference.as_recorded and reference not in rows
-    return [*rows, reference] if log and reference else rows
+    if reference is None or not reference.as_recorded or reference in rows:
+        return rows
+    return [*rows, reference]
 
 
 def alone(advice: Advice) -> str | None:
@@ -243,7 +244,7 @@ def _cheapest(advice: Advice) -> Iterator[Headline]:
 
 def _best_recall(advice: Advice) -> Iterator[Headline]:
     best = advice.best_recall
-    if best is None or alone(advice) is not None:
+    if best is None:
         return
     what = of_usable(advice, "recalls most", missed, best, rivals(advice))
     same = [row for row in advice.choices if row is not best and _same_recall(row, best)]

@@ -31,7 +31,7 @@ from compactlab.reports.analysis.comparison import (
 from compactlab.reports.analysis.effects import caps, without_effect
 from compactlab.reports.analysis.scope import scope
 from compactlab.reports.page.figures import preserved
-from compactlab.reports.page.headlines import bounds
+from compactlab.reports.page.headlines import bounds, price
 from compactlab.reports.page.verdict import verdict
 from compactlab.reports.render import markdown as md
 from compactlab.reports.render import terminal
@@ -48,15 +48,7 @@ from compactlab.reports.render.document import (
     rows,
     sentences,
 )
-from compactlab.reports.render.text import (
-    capitalised,
-    clean,
-    counted,
-    dollars,
-    enumerated,
-    listed,
-    show,
-)
+from compactlab.reports.render.text import capitalised, clean, counted, enumerated, listed, show
 from compactlab.sim.core.errors import ModelError
 from compactlab.sim.store.results import Results
 
@@ -172,8 +164,8 @@ def never_acted(rows: Sequence[Row]) -> Iterator[str]:
     every = [row for row in rows if not (row.acted or row.bound or row.as_recorded)]
     for row in (paid := [row for row in every if row.figures["side_cost_usd"]]):
         yield (
-            f"{name(row.label)} changed no prompt, and paid {dollars(row.value('side_cost_usd'))} "
-            "USD for calls beside them, such as summaries."
+            f"{name(row.label)} changed no prompt, and still paid {price(row, 'side_cost_usd')} "
+            "for side calls, such as summaries."
         )
     if still := [row for row in every if row not in paid]:
         names = [name(row.label) for row in sorted(still, key=lambda row: not row.own)]

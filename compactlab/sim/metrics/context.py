@@ -299,11 +299,11 @@ def rejected_calls(data: RunData) -> int:
     return _soundness(data).rejected
 
 
-@metric("share", "lower", "count over all calls", label="no system prompt")
+@metric("share", "lower", "mean over calls", label="no system prompt")
 def system_dropped(data: RunData) -> float:
-    """Calls whose prompt lacks a system block of the conversation: its prompt, or its tools.
+    """Share of the calls that lack a system block of the conversation: its prompt or its tools.
 
-    No provider rejects them, and recall does not show them, because tool definitions have no facts.
+    No provider rejects them, and recall does not show them, as tool definitions have no facts.
     But the agent could not go on.
     """
     given, steps = data.conversation.system, data.trace.steps
